@@ -1,0 +1,1 @@
+"""The clang toolchain for tjcore."""

@@ -1,0 +1,1 @@
+"""The gcc toolchain for tjcore."""

@@ -1,0 +1,60 @@
+"""Every error class of tjcore. Each docstring says what to do when it is met.
+
+Errors about a graph or a call are `ValueError`, as NumPy users expect; errors about the machine
+(compilers, plugins, the cache) are `RuntimeError`. All share the base `TensorJitError`.
+"""
+
+
+class TensorJitError(Exception):
+    """Base of every error that tjcore raises on purpose."""
+
+
+class GraphError(TensorJitError, ValueError):
+    """The graph cannot be built as written: shapes, dtypes, axes or names disagree."""
+
+
+class CallError(TensorJitError, ValueError):
+    """The arrays or sizes of a call do not fit what the graph declares. Nothing was computed."""
+
+
+class DtypeError(CallError, TypeError):
+    """An array of a call has another element type than declared. Cast it with `astype`."""
+
+
+class BudgetError(CallError):
+    """The call would need more memory than `max_bytes`. Nothing was allocated; use smaller sizes or a larger budget."""
+
+
+class PlanError(TensorJitError, ValueError):
+    """A memory plan breaks one of its laws. The message names the law and the buffers."""
+
+
+class InternalError(TensorJitError, RuntimeError):
+    """A stage of tjcore produced something its verifier refuses. Please report it with the graph text."""
+
+
+class ToolchainError(TensorJitError, RuntimeError):
+    """No usable toolchain under that name. The message lists what is installed and what is broken."""
+
+
+class ToolchainUnavailable(ToolchainError):
+    """The toolchain's program is not on this machine. The message says what to install."""
+
+
+class CompileError(ToolchainError):
+    """The compiler refused generated code. `command`, `exit_code`, `output` and `source` tell the rest."""
+
+    def __init__(self, message: str, *, command: tuple[str, ...] = (), exit_code: int | None = None, output: str = "", source: str = "") -> None:
+        super().__init__(message)
+        self.command = command
+        self.exit_code = exit_code
+        self.output = output
+        self.source = source
+
+
+class PluginError(ToolchainError):
+    """A plugin misbehaved; the message names it, and `__cause__` holds what it raised."""
+
+
+class CacheError(TensorJitError, RuntimeError):
+    """The cache folder cannot be trusted (owner or permissions). The message names the path and the variable to set."""
