@@ -112,22 +112,22 @@ def verify_symbolic(buffers: Sequence[LiveBuffer], plan: Orientation) -> None:
         raise PlanError(f"law 'complete': the plan does not place {_some(missing)}")
 
     # Peel off buffers with nothing left below them; whatever cannot be peeled lies on or above a cycle.
-    under_of = [{index[u] for u in plan.below[name]} for name in names]
-    over_of: list[list[int]] = [[] for _ in names]
-    for i, under in enumerate(under_of):
-        for u in under:
-            over_of[u].append(i)
-    waiting = [len(under) for under in under_of]
+    lower = [{index[u] for u in plan.below[name]} for name in names]
+    upper: list[list[int]] = [[] for _ in names]
+    for i, some in enumerate(lower):
+        for j in some:
+            upper[j].append(i)
+    waiting = [len(some) for some in lower]
     peeled = [i for i, count in enumerate(waiting) if count == 0]
     # reach[i] has bit j set when j lies below i, directly or through others.
     reach = [0] * len(names)
     for i in peeled:  # grows while it is walked
-        for u in under_of[i]:
-            reach[i] |= reach[u] | (1 << u)
-        for o in over_of[i]:
-            waiting[o] -= 1
-            if waiting[o] == 0:
-                peeled.append(o)
+        for j in lower[i]:
+            reach[i] |= reach[j] | (1 << j)
+        for j in upper[i]:
+            waiting[j] -= 1
+            if waiting[j] == 0:
+                peeled.append(j)
     if len(peeled) < len(names):
         stuck = [name for i, name in enumerate(names) if waiting[i]]
         raise PlanError(f"law 'acyclic': {_some(stuck)} lie on or above a cycle, so none of them has an offset")
