@@ -10,12 +10,13 @@
              | Const(reg, dtype, value)
              | Let(reg, dtype, op, args)                     reg = op(args), one of SCALARS
              | Store(param, at, value)
-             | Loop(axis, body, mode)                        mode: serial, share (split over the team) or lanes
+             | Loop(axis, body, share, lanes)                share: split over the team; lanes: a vector of iterations at a time
              | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
              | Contract(reg, dtype, rows, cols, inner, a, b, body)
                                                              for all rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
     Operand  = param, at
 
+Inside a lanes loop a Fold takes its rows one after another, all lanes at once; elsewhere lanes run along the folded axis.
 Registers are assigned once and live in the body that assigns them and in what it contains. `verify_kernel` checks that,
 types and bounds; `show_kernel` prints. Values are frozen: a pass builds new ones.
 """
@@ -31,8 +32,6 @@ from .dims import Dim, Size, at_most
 from .dtypes import DType
 from .errors import InternalError
 from .ops import Shape, show_shape
-
-Mode = Literal["serial", "share", "lanes"]
 
 SCALARS: dict[str, int] = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "relu": 1, "positive": 1}
 """Scalar ops of `Let` and how many registers each takes. Those of the op table have the same meaning as there."""
@@ -81,7 +80,8 @@ class Store:
 class Loop:
     axis: Axis
     body: tuple[Stmt, ...]
-    mode: Mode = "serial"
+    share: bool = False
+    lanes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) ->
 
 # ---------------------------------------------------------------- verifier
 def verify_kernel(kernel: Kernel) -> None:
-    """InternalError unless registers, variables, types, modes and (where they can be proved) bounds are in order."""
+    """InternalError unless registers, variables, types, nesting and (where they can be proved) bounds are in order."""
     assigned: set[int] = set()
 
     def fail(stmt: Stmt, why: str) -> InternalError:
@@ -251,11 +251,11 @@ def verify_kernel(kernel: Kernel) -> None:
                     if not kernel.params[stmt.param].written:
                         raise fail(stmt, f"{kernel.params[stmt.param].name} is not to be written")
                 case Loop():
-                    if stmt.mode == "share" and inside:
+                    if stmt.share and inside:
                         raise fail(stmt, "only an outermost loop can be shared")
                     if "lanes" in inside:
                         raise fail(stmt, "no loop may lie inside a lanes loop")
-                    check(stmt.body, enter(stmt.axis, stmt), types, inside | {stmt.mode})
+                    check(stmt.body, enter(stmt.axis, stmt), types, inside | {"lanes" if stmt.lanes else "loop"})
                 case Fold():
                     if stmt.op not in FOLDS:
                         raise fail(stmt, f"no fold {stmt.op}")
@@ -287,7 +287,7 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
         case Store():
             return [f"{pad}store {at(stmt.param, stmt.at)} = r{stmt.value}"]
         case Loop():
-            mode = "" if stmt.mode == "serial" else f" {stmt.mode}"
+            mode = " share" * stmt.share + " lanes" * stmt.lanes
             head = f"{pad}for i{stmt.axis.var} < {stmt.axis.extent}{mode}"
         case Fold():
             head = f"{pad}r{stmt.reg} = fold {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"
