@@ -3,16 +3,20 @@
    One thread waits for as long as the word holds a value; another puts a new value, which wakes it.
    Law: everything written before tj_word_put is visible after the tj_word_wait or tj_word_get that
    sees the new value. A waiter first looks again and again for `spin` nanoseconds, then sleeps and uses no CPU.
+   After the first few looks it offers its CPU to others between looks: the thread it waits for may be queued on that
+   very CPU (measured on two busy cores: without this a hand-over of 0.2 us becomes 60 us, with it 3 us).
 
    gcc and clang on Linux: an atomic word and the kernel's futex. The lowest bit says that somebody may be
    asleep, so a put that wakes nobody is one atomic instruction and no system call. Any other compiler or
-   system (tcc has no atomic operations): a mutex and a condition variable, without the spinning. */
+   system (tcc has no atomic operations), or with TJ_WORD_PORTABLE defined: a mutex and a condition variable, and no
+   spinning. */
 #ifndef TJ_WORD_H
 #define TJ_WORD_H
 #include <stdint.h>
 
-#if defined(__linux__) && defined(__GNUC__) && !defined(__TINYC__)
+#if defined(__linux__) && defined(__GNUC__) && !defined(__TINYC__) && !defined(TJ_WORD_PORTABLE)
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,15 +65,19 @@ static inline int64_t tj_clock(void) {
 static inline void tj_word_wait(tj_word *word, uint32_t value, int64_t spin) {
   if (spin > 0) {
     int64_t end = 0;
-    do { /* the clock costs about one look: read it once in sixteen */
-      for (int look = 0; look < 16; look++) {
+    for (;;) {
+      for (int look = 0; look < 16; look++) { /* the clock costs about one look: read it once in sixteen */
         if (tj_word_get(word) != value) return;
-        tj_pause();
+        if (end == 0) {
+          tj_pause();
+        } else {
+          sched_yield();
+        }
       }
       int64_t now = tj_clock();
       if (end == 0) end = now + spin;
-      if (now >= end) break;
-    } while (1);
+      else if (now >= end) break;
+    }
   }
   uint32_t awake = value << 1, asleep = awake | 1;
   for (;;) {
