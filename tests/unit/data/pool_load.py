@@ -26,7 +26,6 @@ ffi.cdef(
     int get_flush(void);
     int set_rounding_down(void);
     int is_rounding_down(void);
-    int to_nearest(void);
     int flags_after_call(void *const *buffers, int64_t threads);
     int divbyzero(void);
     """
