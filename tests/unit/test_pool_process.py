@@ -89,24 +89,16 @@ assert pool.double(3) == 3
 
 def test_fork_while_threads_hammer_the_pool(library):
     script = """
-stop, failures = threading.Event(), []
-def hammer():
-    try:
-        while not stop.is_set():
-            for _ in range(20):
-                pool.double(3, 10)
-            pool.lib.tj_pool_shutdown()
-    except BaseException as error:
-        failures.append(error)
-hammers = [threading.Thread(target=hammer) for _ in range(3)]
+calls = []
+hammers = [threading.Thread(target=lambda: calls.append(pool.lib.hammer(3, 600))) for _ in range(3)]
 for thread in hammers: thread.start()
-try:
-    for _ in range(25):
-        end_well(child_is_well())
-finally:
-    stop.set()
+children = 0
+while thread.is_alive():
+    end_well(child_is_well())
+    children += 1
 for thread in hammers: thread.join()
-assert not failures, failures
+assert len(calls) == 3 and min(calls) > 100 and children > 10, (calls, children)
+assert pool.double(3) == 3
 """
     pool_load.check_child(FORK + script, library)
 
@@ -171,12 +163,13 @@ assert pool.double(5) == 5
 def test_idle_workers_use_no_cpu(library):
     script = """
 import time
-for _ in range(100): pool.rounds(4, 2)
-time.sleep(0.05)
-before = time.process_time()
-time.sleep(0.4)
-used = time.process_time() - before  # of all threads
-assert used < 0.004, f"{used:.4f} s of CPU in 0.4 s of sleep"
+for threads in (2, 4):  # the second has more threads than many machines have cores
+    for _ in range(100): pool.rounds(threads, 2)
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(0.3)
+    used = time.process_time() - before  # of all threads
+    assert used < 0.003, f"{threads} threads: {used:.4f} s of CPU in 0.3 s of sleep"
 """
     pool_load.check_child(script, library)
 

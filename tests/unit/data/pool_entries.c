@@ -43,6 +43,22 @@ void entry_half(const tj_team *team, void *const *buffers, const int64_t *dims) 
   ((int64_t *)buffers[2])[team->index] = one + above_half > one && -one - above_half < -one;
 }
 
+static void entry_nothing(const tj_team *team, void *const *buffers, const int64_t *dims) {
+  (void)team, (void)buffers, (void)dims;
+}
+
+/* Call after call, so that the pool's lock is often held; ends the workers now and then. Returns the number of calls. */
+int64_t hammer(int64_t threads, int64_t milliseconds) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t end = now.tv_sec * 1000 + now.tv_nsec / 1000000 + milliseconds, calls = 0;
+  for (; now.tv_sec * 1000 + now.tv_nsec / 1000000 < end; clock_gettime(CLOCK_MONOTONIC, &now)) {
+    tj_pool_run(entry_nothing, NULL, NULL, NULL, threads);
+    if (++calls % 64 == 0) tj_pool_shutdown();
+  }
+  return calls;
+}
+
 /* Flush-to-zero (and, where it is apart, denormals-are-zero) in the calling thread. */
 #if defined(__x86_64__)
 static const uint32_t FLUSH = 0x8040;

@@ -28,6 +28,7 @@ ffi.cdef(
     int is_rounding_down(void);
     int flags_after_call(void *const *buffers, int64_t threads);
     int divbyzero(void);
+    int64_t hammer(int64_t threads, int64_t milliseconds);
     """
     + "\n".join(f"void entry_{name}{ENTRY}" for name in ("double", "rounds", "sleep", "half"))
 )
