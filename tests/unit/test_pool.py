@@ -138,6 +138,29 @@ assert not lib.get_flush() and lib.is_rounding_down()
     pool_load.check_child(script, library)
 
 
+def test_pools_of_several_compilers_in_one_process(tmp_path):
+    paths = [str(pool_load.build(name, tmp_path)) for name in pool_load.available()]
+    script = f"""
+import threading
+pools, failures = [Pool(path) for path in {paths!r}], []
+def rounds():
+    try:
+        for _ in range(20):
+            for each in pools:
+                assert 1 <= each.double(3) <= 3 and 1 <= each.rounds(2, 3) <= 2
+    except BaseException as error:
+        failures.append(error)
+threads = [threading.Thread(target=rounds) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not failures, failures
+assert [each.double(3) for each in pools] == [3] * len(pools)
+mapped = open("/proc/self/maps").read()
+assert not any(name in mapped for name in ("libgomp", "libomp", "libiomp"))
+"""
+    pool_load.check_child(script, paths[0])
+
+
 @pytest.mark.parametrize("word", ["", "-DTJ_WORD_PORTABLE"], ids=["futex", "portable"])
 def test_thread_sanitizer_finds_no_race(word, tmp_path):
     if "gcc" not in pool_load.available():

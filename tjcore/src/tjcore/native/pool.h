@@ -10,7 +10,9 @@
 /* How long a thread that waits looks again and again before it sleeps, in nanoseconds. Waking a sleeping thread costs
    several microseconds, so calls that follow each other quickly want workers that are still looking. The price: after a
    call each worker keeps a core busy for this long, which other threads (NumPy's, say) may want. */
+#ifndef TJ_POOL_SPIN_NS
 #define TJ_POOL_SPIN_NS 30000
+#endif
 
 /* Never more workers than this in one process; their slots are static (about 64 KiB, touched only when used). */
 #define TJ_POOL_WORKERS_MAX 1024
