@@ -188,12 +188,11 @@ def cache_sizes() -> tuple[int, int, int]:
         level, kind, size = (_read(f"{folder}/index{index}/{name}") for name in ("level", "type", "size"))
         if level.isdigit() and kind in ("Data", "Unified") and _bytes(size):
             found[int(level)] = _bytes(size)
-    for level, name in ((1, "hw.l1dcachesize"), (2, "hw.l2cachesize"), (3, "hw.l3cachesize")):
-        if level not in found and _bytes(_sysctl(name)):
-            found[level] = _bytes(_sysctl(name))
-    for level, name in ((1, "SC_LEVEL1_DCACHE_SIZE"), (2, "SC_LEVEL2_CACHE_SIZE"), (3, "SC_LEVEL3_CACHE_SIZE")):
-        if level not in found and name in os.sysconf_names and os.sysconf(name) > 0:
-            found[level] = os.sysconf(name)
+    for number, mac, posix in ((1, "hw.l1dcachesize", "SC_LEVEL1_DCACHE_SIZE"), (2, "hw.l2cachesize", "SC_LEVEL2_CACHE_SIZE"), (3, "hw.l3cachesize", "SC_LEVEL3_CACHE_SIZE")):
+        if number not in found:
+            asked = _bytes(_sysctl(mac)) or (os.sysconf(posix) if posix in os.sysconf_names else 0)
+            if asked > 0:
+                found[number] = asked
     l1 = found.get(1, 32 << 10)
     l2 = found.get(2) or max(l1, 256 << 10)
     return l1, l2, found.get(3) or l2
