@@ -63,8 +63,10 @@ def literal(value: float, dtype: DType) -> str:
     mantissa, _, exponent = text.partition("p")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
-    text = f"{mantissa}p{exponent}" + ("f" if dtype.name == "float32" else "")
-    return f"({text})" if text.startswith("-") else text
+    mantissa = "0" if mantissa == "0x0" else "-0" if mantissa == "-0x0" else mantissa
+    text = f"{mantissa}.0" if mantissa in ("0", "-0") else f"{mantissa}p{exponent}"
+    text += "f" if dtype.name == "float32" else ""
+    return text
 
 
 IDENTITY = {"add": {"float": -0.0}}

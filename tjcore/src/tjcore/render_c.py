@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from . import __version__
 from .c_body import KernelWriter
+from .c_contract import contract, contract_dims
 from .dims import Dim
-from .loops import Buffer, Contract, Fold, Kernel, Loop, Program, Stmt, walk
+from .loops import Buffer, Contract, Kernel, Loop, Program, Stmt, walk
 from .ops import show_shape
 from .toolchain import Dialect
 
@@ -28,9 +29,8 @@ def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
     """The C of one kernel: its helper functions, then the function that the entry calls."""
     names = dim_names(dims)
     writer = KernelWriter(kernel, dialect, names.__getitem__)
-    contract = kernel.body[0] if kernel.body and isinstance(kernel.body[0], Contract) else None
-    if contract is not None:
-        body = writer.contract(contract)
+    if isinstance(first := kernel.body[0], Contract):
+        body = contract(writer, first)
     elif any(isinstance(stmt, Loop) and stmt.share for stmt in kernel.body):
         body = writer.scalar_body(kernel.body, "  ")
     else:  # nothing to share out: one thread does it
@@ -49,7 +49,7 @@ def kernel_dims(writer: KernelWriter, kernel: Kernel) -> list[Dim]:
     found = set(writer.needs(kernel.body, set()).dims)
     for stmt in walk(kernel.body):
         if isinstance(stmt, Contract):
-            found |= writer.contract_dims(stmt)
+            found |= contract_dims(writer, stmt)
     return sorted(found, key=lambda d: d.name)
 
 
@@ -57,7 +57,8 @@ def render_program(program: Program, dialect: Dialect) -> str:
     """The C file of a whole program."""
     statements = [s for kernel in program.kernels for s in walk(kernel.body)]
     names = dim_names(program.dims)
-    parts = [_banner(program, dialect), _includes(statements, dialect)]
+    widths = {KernelWriter(kernel, dialect, names.__getitem__).lanes for kernel in program.kernels}
+    parts = [_banner(program, dialect), _includes(statements, dialect, widths)]
     parts += [render_kernel(kernel, dialect, program.dims) for kernel in program.kernels]
     parts.append(_entry(program, dialect, names))
     return "\n".join(parts)
@@ -77,17 +78,14 @@ def _role(buffer: Buffer) -> str:
     return {"input": "in ", "output": "out", "temporary": "tmp"}[buffer.kind]
 
 
-def _includes(statements: Sequence[Stmt], dialect: Dialect) -> str:
+def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: set[int]) -> str:
     lines = []
     if dialect.prelude:
         lines.append(dialect.prelude)
     lines.append('#include "tj.h"')
-    lines.append(f"#define TJ_LANES {16 if dialect.vectors else 1}")
-    lines.append('#include "lanes.h"')
-    if dialect.vectors:
-        lines += ["#undef TJ_LANES", "#define TJ_LANES 8", '#include "lanes.h"']
-    if any(isinstance(s, Fold) for s in statements) or dialect.vectors:
-        lines.append('#include "fold.h"')
+    for lanes in sorted(widths):
+        lines += ["#undef TJ_LANES", f"#define TJ_LANES {lanes}", '#include "lanes.h"']
+    lines.append('#include "fold.h"')
     if any(isinstance(s, Contract) for s in statements):
         lines.append('#include "support.h"')
     return "\n".join(lines) + "\n"
