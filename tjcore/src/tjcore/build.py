@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import __version__, cache, cpu
-from .errors import TensorJitError
 from .loops import Program
 from .memory import ALIGNMENT
 from .options import Options, cache_settings
@@ -37,6 +36,7 @@ class Built:
 
     def __init__(self, toolchain: Toolchain, unit: SourceUnit, library: Library, support: Library | None) -> None:
         self.toolchain = toolchain
+        self.version = toolchain.probe()
         self.source = unit.text
         self._library = library  # keeps the code loaded
         self._entry = library.function(ENTRY)
@@ -129,6 +129,3 @@ def _cache() -> cache.Cache:
     if _open is None or _open[0] != settings:
         _open = (settings, cache.open_cache(settings.folder, version=__version__, enabled=settings.enabled))
     return _open[1]
-
-
-__all__ = ["Built", "TensorJitError", "build", "support_library"]

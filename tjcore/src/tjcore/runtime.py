@@ -84,6 +84,16 @@ class CompiledGraph:
         return self._built.toolchain.name
 
     @property
+    def toolchain_version(self) -> str:
+        """What the toolchain says of itself."""
+        return self._built.version
+
+    @property
+    def threads(self) -> int:
+        """How many threads a call may use."""
+        return self.options.threads
+
+    @property
     def source(self) -> str:
         """The code as it was given to the toolchain."""
         return self._built.source
