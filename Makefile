@@ -13,9 +13,9 @@ PIP = $(RUN) -m pip --disable-pip-version-check install --quiet
 PROJECTS = -e './tjcore[cli]' -e ./tjbackend_gcc -e ./tjbackend_clang
 SETTINGS = pyproject.toml tjcore/pyproject.toml tjbackend_gcc/pyproject.toml tjbackend_clang/pyproject.toml
 
-# Interpreters that pyenv has installed but not put on the PATH: tox is told where they are.
+# Interpreters that pyenv has installed but not made global answer to no name on the PATH: tox is told where they are.
 PYENV_ROOT ?= $(HOME)/.pyenv
-export TOX_DISCOVER ?= $(wildcard $(PYENV_ROOT)/versions/3.1[1-3].*/bin/python)
+PYTHONS = $(wildcard $(PYENV_ROOT)/versions/3.1[1-3].*/bin/python)
 
 .PHONY: help demo test lint matrix clean
 .DELETE_ON_ERROR:
@@ -39,7 +39,7 @@ lint: $(VENV)/dev.stamp
 	$(VENV)/bin/lint-imports --no-logo
 
 matrix: $(VENV)/dev.stamp
-	$(RUN) -m tox run $(TOX_ARGS)
+	$(RUN) -m tox run $(if $(PYTHONS),--discover $(PYTHONS)) $(TOX_ARGS)
 
 # A stamp says that what it is named after has been installed since the settings last changed.
 $(VENV)/python.stamp:
