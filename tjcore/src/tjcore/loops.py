@@ -1,0 +1,309 @@
+"""Loop IR: what a kernel does, as loops over sizes that are known at run time.
+
+    Program  = graph text, dims, buffers, kernels, calls
+    Call     = kernel, buffers            -- calls run one after another, the whole team waits between them
+    Kernel   = name, note, params, body
+    Param    = name, dtype, shape, written
+    Axis     = var, extent                -- 0 <= var < extent
+    Affine   = sum of var * coefficient, + offset            (coefficients and offset are sizes)
+    Stmt     = Load(reg, dtype, param, at)                   reg = param[at]
+             | Const(reg, dtype, value)
+             | Let(reg, dtype, op, args)                     reg = op(args), one of SCALARS
+             | Store(param, at, value)
+             | Loop(axis, body, share, lanes)                share: split over the team; lanes: a vector of iterations at a time
+             | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
+             | Contract(reg, dtype, rows, cols, inner, a, b, body)
+                                                             for all rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
+    Operand  = param, at
+
+Inside a lanes loop a Fold takes its rows one after another, all lanes at once; elsewhere lanes run along the folded axis.
+Registers are assigned once and live in the body that assigns them and in what it contains. `verify_kernel` checks that,
+types and bounds; `show_kernel` prints. Values are frozen: a pass builds new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .access import Affine, show_affine
+from .dims import Dim, Size, at_most
+from .dtypes import DType
+from .errors import InternalError
+from .ops import Shape, show_shape
+
+SCALARS: dict[str, int] = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "relu": 1, "positive": 1}
+"""Scalar ops of `Let` and how many registers each takes. Those of the op table have the same meaning as there."""
+
+FOLDS = ("add",)
+"""Operations a `Fold` can reduce with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    var: int
+    extent: Size
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    reg: int
+    dtype: DType
+    param: int
+    at: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    reg: int
+    dtype: DType
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    reg: int
+    dtype: DType
+    op: str
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    param: int
+    at: Affine
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    axis: Axis
+    body: tuple[Stmt, ...]
+    share: bool = False
+    lanes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    reg: int
+    dtype: DType
+    op: str
+    axis: Axis
+    body: tuple[Stmt, ...]
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    param: int
+    at: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    reg: int
+    dtype: DType
+    rows: Axis
+    cols: Axis
+    inner: Axis
+    a: Operand
+    b: Operand
+    body: tuple[Stmt, ...]
+
+
+Stmt = Load | Const | Let | Store | Loop | Fold | Contract
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    name: str
+    dtype: DType
+    shape: Shape
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    name: str
+    note: str
+    params: tuple[Param, ...]
+    body: tuple[Stmt, ...]
+
+
+BufferKind = Literal["input", "output", "temporary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tensor in memory: C-contiguous, of `shape` and `dtype`."""
+
+    name: str
+    kind: BufferKind
+    shape: Shape
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One run of `kernels[kernel]` on `buffers`, in the order of the kernel's params."""
+
+    kernel: int
+    buffers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole graph, lowered. Buffers stand in the order of the native entry: inputs, outputs, temporaries."""
+
+    graph: str
+    dims: tuple[Dim, ...]
+    buffers: tuple[Buffer, ...]
+    kernels: tuple[Kernel, ...]
+    calls: tuple[Call, ...]
+
+    def count(self, kind: BufferKind) -> int:
+        return sum(b.kind == kind for b in self.buffers)
+
+
+def body_of(stmt: Stmt) -> tuple[Stmt, ...]:
+    return stmt.body if isinstance(stmt, (Loop, Fold, Contract)) else ()
+
+
+def walk(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
+    """Every statement, a loop before what it contains."""
+    for stmt in stmts:
+        yield stmt
+        yield from walk(body_of(stmt))
+
+
+def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) -> tuple[Stmt, ...]:
+    """The statements with each access index replaced by `change(param, index)`."""
+    out: list[Stmt] = []
+    for stmt in stmts:
+        if isinstance(stmt, (Load, Store)):
+            out.append(replace(stmt, at=change(stmt.param, stmt.at)))
+        elif isinstance(stmt, Contract):
+            a, b = (replace(o, at=change(o.param, o.at)) for o in (stmt.a, stmt.b))
+            out.append(replace(stmt, a=a, b=b, body=map_index(stmt.body, change)))
+        elif isinstance(stmt, (Loop, Fold)):
+            out.append(replace(stmt, body=map_index(stmt.body, change)))
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- verifier
+def verify_kernel(kernel: Kernel) -> None:
+    """InternalError unless registers, variables, types, nesting and (where they can be proved) bounds are in order."""
+    assigned: set[int] = set()
+
+    def fail(stmt: Stmt, why: str) -> InternalError:
+        return InternalError(f"kernel {kernel.name}: {why}\n  in: {_show_stmt(kernel, stmt, '')[0]}\n{show_kernel(kernel)}")
+
+    def access(stmt: Stmt, param: int, at: Affine, scope: dict[int, Axis], dtype: DType | None) -> None:
+        if not 0 <= param < len(kernel.params):
+            raise fail(stmt, f"no param {param}")
+        if dtype is not None and kernel.params[param].dtype is not dtype:
+            raise fail(stmt, f"{kernel.params[param].name} holds {kernel.params[param].dtype}, not {dtype}")
+        last: Size = at.offset
+        for var, c in at.terms:
+            if var not in scope:
+                raise fail(stmt, f"i{var} is not in scope")
+            last = last + c * (scope[var].extent - 1)
+        count: Size = 1
+        for size in kernel.params[param].shape:
+            count = count * size
+        if at_most(last + 1, count) is False:
+            raise fail(stmt, f"index {show_affine(at)} reaches {last}, past the {count} elements of {kernel.params[param].name}")
+
+    def check(stmts: Sequence[Stmt], scope: dict[int, Axis], types: dict[int, DType], inside: frozenset[str]) -> None:
+        types = dict(types)
+
+        def define(stmt: Load | Const | Let | Fold | Contract) -> None:
+            if stmt.reg in assigned:
+                raise fail(stmt, f"r{stmt.reg} is assigned twice")
+            assigned.add(stmt.reg)
+            types[stmt.reg] = stmt.dtype
+
+        def enter(axis: Axis, stmt: Stmt) -> dict[int, Axis]:
+            if axis.var in scope:
+                raise fail(stmt, f"i{axis.var} is already a loop variable")
+            return {**scope, axis.var: axis}
+
+        for stmt in stmts:
+            match stmt:
+                case Load():
+                    access(stmt, stmt.param, stmt.at, scope, stmt.dtype)
+                    define(stmt)
+                case Const():
+                    define(stmt)
+                case Let():
+                    if SCALARS.get(stmt.op) != len(stmt.args):
+                        raise fail(stmt, f"no scalar op {stmt.op} of {len(stmt.args)} arguments")
+                    if any(r not in types for r in stmt.args):
+                        raise fail(stmt, "an argument is not in scope")
+                    define(stmt)
+                case Store():
+                    if stmt.value not in types:
+                        raise fail(stmt, f"r{stmt.value} is not in scope")
+                    access(stmt, stmt.param, stmt.at, scope, types[stmt.value])
+                    if not kernel.params[stmt.param].written:
+                        raise fail(stmt, f"{kernel.params[stmt.param].name} is not to be written")
+                case Loop():
+                    if stmt.share and inside:
+                        raise fail(stmt, "only an outermost loop can be shared")
+                    if "lanes" in inside:
+                        raise fail(stmt, "no loop may lie inside a lanes loop")
+                    check(stmt.body, enter(stmt.axis, stmt), types, inside | {"lanes" if stmt.lanes else "loop"})
+                case Fold():
+                    if stmt.op not in FOLDS:
+                        raise fail(stmt, f"no fold {stmt.op}")
+                    check(stmt.body, enter(stmt.axis, stmt), types, inside | {"fold"})
+                    if not any(isinstance(s, (Load, Const, Let)) and s.reg == stmt.value for s in stmt.body) and stmt.value not in types:
+                        raise fail(stmt, f"r{stmt.value} is not in scope")
+                    define(stmt)
+                case Contract():
+                    for operand, first, second in ((stmt.a, stmt.rows, stmt.inner), (stmt.b, stmt.inner, stmt.cols)):
+                        access(stmt, operand.param, operand.at, scope | {first.var: first, second.var: second}, stmt.dtype)
+                    define(stmt)
+                    check(stmt.body, scope | {stmt.rows.var: stmt.rows, stmt.cols.var: stmt.cols}, types, inside | {"contract"})
+
+    check(kernel.body, {}, {}, frozenset())
+
+
+# ---------------------------------------------------------------- printed form
+def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
+    def at(param: int, index: Affine) -> str:
+        return f"{kernel.params[param].name}[{show_affine(index)}]"
+
+    match stmt:
+        case Load():
+            return [f"{pad}r{stmt.reg} = load {at(stmt.param, stmt.at)}"]
+        case Const():
+            return [f"{pad}r{stmt.reg} = {stmt.value!r} {stmt.dtype}"]
+        case Let():
+            return [f"{pad}r{stmt.reg} = {stmt.op} " + " ".join(f"r{a}" for a in stmt.args)]
+        case Store():
+            return [f"{pad}store {at(stmt.param, stmt.at)} = r{stmt.value}"]
+        case Loop():
+            mode = " share" * stmt.share + " lanes" * stmt.lanes
+            head = f"{pad}for i{stmt.axis.var} < {stmt.axis.extent}{mode}"
+        case Fold():
+            head = f"{pad}r{stmt.reg} = fold {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"
+        case Contract():
+            rows, cols, inner = (f"i{a.var} < {a.extent}" for a in (stmt.rows, stmt.cols, stmt.inner))
+            head = (
+                f"{pad}r{stmt.reg} = contract {at(stmt.a.param, stmt.a.at)} * {at(stmt.b.param, stmt.b.at)}"
+                f" for {rows}, {cols} over {inner}"
+            )
+    return [head, *(line for inner_stmt in stmt.body for line in _show_stmt(kernel, inner_stmt, pad + "  "))]
+
+
+def show_kernel(kernel: Kernel) -> str:
+    """A kernel as a person reads it."""
+    params = ", ".join(f"{p.name}: {p.dtype} {show_shape(p.shape)}{' out' if p.written else ''}" for p in kernel.params)
+    lines = [f"kernel {kernel.name}({params})  # {kernel.note}"]
+    for stmt in kernel.body:
+        lines += _show_stmt(kernel, stmt, "  ")
+    return "\n".join(lines)

@@ -1,0 +1,247 @@
+"""The op table: one row declares an op once, and everything else (graphs, evaluator, gradients, lowering, tests) reads the row.
+
+A row holds the op's name, arity and kind, its shape and dtype rule, its NumPy meaning, its gradient rule and its accuracy.
+An elementwise op's scalar meaning in loops has the op's own name (see `loops.SCALARS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import dtypes, numerics
+from .dims import Dim, Size, SizeExpr
+from .dtypes import DType
+from .errors import GraphError
+
+if TYPE_CHECKING:
+    from .graph import Expr
+
+Shape = tuple[Size, ...]
+Kind = Literal["leaf", "elementwise", "view", "reduce", "contract"]
+Meaning = Callable[..., Any]
+"""`meaning(arg, size, *arrays)`: the NumPy value; `size` turns a `Size` into an int."""
+Gradient = Callable[["Expr", "Expr"], Sequence["Expr | None"]]
+"""`gradient(node, g)`: for the cotangent `g` of `node`, one cotangent per source (None: no gradient flows there)."""
+
+MAX_RANK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row of the table. `ulp` is the largest error in units in the last place, 0 for correctly rounded."""
+
+    name: str
+    arity: int
+    kind: Kind
+    infer: Callable[[tuple[Expr, ...], Any], tuple[Shape, DType]]
+    meaning: Meaning
+    gradient: Gradient | None
+    ulp: float = 0.0
+
+
+def same(a: Size, b: Size) -> bool:
+    """Whether two sizes are the same for every value of their symbols (structurally, which is how the canonical form proves it)."""
+    return a is b or a == b
+
+
+def show_shape(shape: Sequence[Size]) -> str:
+    return "(" + ", ".join(str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def check_axis(op: str, axis: object, rank: int, *, new: bool = False) -> int:
+    """`axis` as a non-negative int of a tensor of `rank` axes (`new`: of the result, which has one more)."""
+    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
+        raise GraphError(f"{op}: axis must be an int, got {axis!r}")
+    count = rank + new
+    if not -count <= axis < count:
+        allowed = f"{-count}..{count - 1}" if count else "none, the tensor has no axes"
+        raise GraphError(f"{op}: axis {axis} is out of range for a tensor of rank {rank}; allowed: {allowed}")
+    return int(axis) % count
+
+
+def broadcast_shapes(op: str, a: Shape, b: Shape) -> Shape:
+    """NumPy's rule on declared sizes: equal sizes agree, the int 1 stretches; a symbol is never taken for 1."""
+    rank = max(len(a), len(b))
+    wide_a, wide_b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
+    out: list[Size] = []
+    for axis, (x, y) in enumerate(zip(wide_a, wide_b, strict=True)):
+        if same(x, y) or (isinstance(y, int) and y == 1):
+            out.append(x)
+        elif isinstance(x, int) and x == 1:
+            out.append(y)
+        else:
+            why = "two symbols never broadcast" if not isinstance(x, int) and not isinstance(y, int) else "only the int 1 broadcasts"
+            raise GraphError(f"{op}: shapes {show_shape(a)} and {show_shape(b)} do not broadcast: axis {axis - rank} is {x} and {y}; {why}")
+    return tuple(out)
+
+
+def check_shape(op: str, shape: object) -> Shape:
+    """A shape as a user may write it: a sequence of Dims, size expressions and ints below 2**31."""
+    if isinstance(shape, (int, np.integer, Dim, SizeExpr)) and not isinstance(shape, bool):
+        shape = (shape,)
+    if isinstance(shape, str) or not isinstance(shape, Sequence):
+        raise GraphError(f"{op}: shape must be a tuple of Dims and ints, got {shape!r}")
+    out: list[Size] = []
+    for axis, size in enumerate(shape):
+        if isinstance(size, (Dim, SizeExpr)):
+            out.append(size)
+        elif isinstance(size, (int, np.integer)) and not isinstance(size, bool) and 0 <= size < 2**31:
+            out.append(int(size))
+        else:
+            raise GraphError(f"{op}: axis {axis} must be a Dim or an int in 0..2**31-1, got {size!r}")
+    if len(out) > MAX_RANK:
+        raise GraphError(f"{op}: at most {MAX_RANK} axes, got {len(out)}")
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- shape and dtype rules
+def _leaf(sources: tuple[Expr, ...], arg: Any) -> tuple[Shape, DType]:
+    raise AssertionError("leaves carry their own shape and dtype")
+
+
+def _elementwise(name: str) -> Callable[[tuple[Expr, ...], Any], tuple[Shape, DType]]:
+    def infer(sources: tuple[Expr, ...], arg: Any) -> tuple[Shape, DType]:
+        first = sources[0]
+        for other in sources[1:]:
+            if other.dtype is not first.dtype:
+                raise GraphError(f"{name}: operands must have one dtype, got {first.dtype} and {other.dtype}")
+            if len(other.shape) != len(first.shape) or not all(map(same, first.shape, other.shape)):
+                raise GraphError(f"{name}: operands must have one shape, got {show_shape(first.shape)} and {show_shape(other.shape)}")
+        if first.dtype is dtypes.bool_:
+            raise GraphError(f"{name}: needs numbers, got bool; cast it first")
+        return first.shape, first.dtype
+
+    return infer
+
+
+def _infer_expand_dims(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
+    (x,) = sources
+    return (*x.shape[:axis], 1, *x.shape[axis:]), x.dtype
+
+
+def _infer_squeeze(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
+    (x,) = sources
+    if x.shape[axis] != 1:
+        raise GraphError(f"squeeze: axis {axis} of shape {show_shape(x.shape)} is {x.shape[axis]}, expected the int 1")
+    return (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype
+
+
+def _infer_broadcast(sources: tuple[Expr, ...], shape: Shape) -> tuple[Shape, DType]:
+    (x,) = sources
+    if len(shape) < len(x.shape):
+        raise GraphError(f"broadcast_to: {show_shape(shape)} has fewer axes than {show_shape(x.shape)}")
+    for back in range(1, len(x.shape) + 1):
+        have, want = x.shape[-back], shape[-back]
+        if not same(have, want) and not (isinstance(have, int) and have == 1):
+            raise GraphError(
+                f"broadcast_to: shape {show_shape(x.shape)} does not broadcast to {show_shape(shape)}: "
+                f"axis {-back} is {have}, wanted {want}; only the int 1 stretches"
+            )
+    return shape, x.dtype
+
+
+def _infer_transpose(sources: tuple[Expr, ...], perm: tuple[int, ...]) -> tuple[Shape, DType]:
+    (x,) = sources
+    if sorted(perm) != list(range(len(x.shape))):
+        raise GraphError(f"transpose: axes {perm} are no permutation of the {len(x.shape)} axes of {show_shape(x.shape)}")
+    return tuple(x.shape[p] for p in perm), x.dtype
+
+
+def _infer_reduce(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
+    (x,) = sources
+    return (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype
+
+
+def _infer_matmul(sources: tuple[Expr, ...], arg: None) -> tuple[Shape, DType]:
+    a, b = sources
+    if len(a.shape) != 2 or len(b.shape) != 2:
+        raise GraphError(f"matmul: both operands must have rank 2, got {show_shape(a.shape)} and {show_shape(b.shape)}")
+    if a.dtype is not b.dtype:
+        raise GraphError(f"matmul: operands must have one dtype, got {a.dtype} and {b.dtype}")
+    if not same(a.shape[1], b.shape[0]):
+        hint = "; transpose one operand?" if same(a.shape[0], b.shape[0]) or same(a.shape[1], b.shape[1]) else ""
+        raise GraphError(f"matmul: inner sizes differ, {a.shape[1]} (left, axis 1) and {b.shape[0]} (right, axis 0){hint}")
+    return (a.shape[0], b.shape[1]), a.dtype
+
+
+# ---------------------------------------------------------------- meanings beyond one NumPy call
+def _relu(arg: None, size: Any, x: Any) -> Any:
+    return np.where(x > 0, x, np.zeros((), x.dtype))
+
+
+def _positive(arg: None, size: Any, x: Any) -> Any:
+    return (x > 0).astype(x.dtype)
+
+
+def _sum(axis: int, size: Any, x: Any) -> Any:
+    zero = -0.0 if x.dtype.kind == "f" else 0
+    with np.errstate(all="ignore"):
+        return numerics.fold(np.add, zero, 0, x, axis)
+
+
+def _quiet(ufunc: Callable[..., Any]) -> Meaning:
+    def meaning(arg: None, size: Any, *arrays: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return ufunc(*arrays)
+
+    return meaning
+
+
+# ---------------------------------------------------------------- gradient rules
+def _broadcast_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    (x,) = node.sources
+    added = len(node.shape) - len(x.shape)
+    for _ in range(added):
+        g = g.sum(0)
+    for axis, (have, want) in enumerate(zip(x.shape, node.shape[added:], strict=True)):
+        if not same(have, want):
+            g = g.sum(axis).expand_dims(axis)
+    return (g,)
+
+
+def _transpose_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    back = tuple(int(i) for i in np.argsort(node.arg))
+    return (g.permute(back),)
+
+
+def _sum_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    (x,) = node.sources
+    return (g.expand_dims(node.arg).broadcast_to(x.shape),)
+
+
+def _matmul_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    a, b = node.sources
+    return g @ b.transpose(), a.transpose() @ g
+
+
+def _row(name: str, arity: int, meaning: Meaning, gradient: Gradient | None) -> Op:
+    return Op(name, arity, "elementwise", _elementwise(name), meaning, gradient)
+
+
+def _unreachable(arg: Any, size: Any, *arrays: Any) -> Any:
+    raise AssertionError("leaves are given, not computed")
+
+
+OPS: dict[str, Op] = {
+    op.name: op
+    for op in (
+        Op("input", 0, "leaf", _leaf, _unreachable, None),
+        Op("constant", 0, "leaf", _leaf, _unreachable, None),
+        _row("add", 2, _quiet(np.add), lambda node, g: (g, g)),
+        _row("sub", 2, _quiet(np.subtract), lambda node, g: (g, -g)),
+        _row("mul", 2, _quiet(np.multiply), lambda node, g: (g * node.sources[1], g * node.sources[0])),
+        _row("neg", 1, _quiet(np.negative), lambda node, g: (-g,)),
+        _row("relu", 1, _relu, lambda node, g: (g * node.sources[0].positive(),)),
+        _row("positive", 1, _positive, lambda node, g: (None,)),
+        Op("expand_dims", 1, "view", _infer_expand_dims, lambda a, s, x: np.expand_dims(x, a), lambda node, g: (g.squeeze(node.arg),)),
+        Op("squeeze", 1, "view", _infer_squeeze, lambda a, s, x: np.squeeze(x, a), lambda node, g: (g.expand_dims(node.arg),)),
+        Op("broadcast_to", 1, "view", _infer_broadcast, lambda a, s, x: np.broadcast_to(x, tuple(map(s, a))), _broadcast_gradient),
+        Op("transpose", 1, "view", _infer_transpose, lambda a, s, x: np.transpose(x, a), _transpose_gradient),
+        Op("sum", 1, "reduce", _infer_reduce, _sum, _sum_gradient),
+        Op("matmul", 2, "contract", _infer_matmul, lambda a, s, x, y: numerics.product(x, y), _matmul_gradient),
+    )
+}
