@@ -12,7 +12,7 @@
              | Store(param, at, value)
              | Loop(axis, body, share, lanes)                share: split over the team; lanes: a vector of iterations at a time
              | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
-             | Contract(reg, dtype, rows, cols, inner, a, b, body)
+             | Contract(reg, dtype, rows, cols, inner, a, b, body, scratch)     scratch: a param, or None
                                                              for all rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
     Operand  = param, at
 
@@ -110,6 +110,7 @@ class Contract:
     a: Operand
     b: Operand
     body: tuple[Stmt, ...]
+    scratch: int | None = None
 
 
 Stmt = Load | Const | Let | Store | Loop | Fold | Contract

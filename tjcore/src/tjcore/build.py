@@ -1,0 +1,131 @@
+"""From a program to something that runs: render, compile, load, each through the plugins' hooks and the disk cache.
+
+In: a `Program` and options. Out: a `Built`, whose `run` is one native call. What never changes (products, the thread pool) is
+the support library: built once per toolchain, flags and CPU by the same hooks, and loaded beside.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import __version__, cache, cpu
+from .loops import Program
+from .memory import ALIGNMENT
+from .options import Options, cache_settings
+from .plugins import Selected, choose
+from .render_c import ENTRY
+from .toolchain import FFI, Artifact, Library, SourceUnit, Toolchain
+
+NATIVE = Path(__file__).parent / "native"
+SUPPORT_FILES = ("pool.c", "contract.c", "contract_f32.c", "contract_f64.c", "contract_i32.c", "contract_i64.c")
+
+_lock = threading.Lock()
+_support: dict[tuple[str, tuple[str, ...]], Library] = {}
+"""Support libraries of this process. They stay loaded for its whole life: the pool's workers sleep inside their code."""
+
+
+class Built:
+    """A built and loaded program. Thread safe: every call brings its own memory."""
+
+    def __init__(self, toolchain: Toolchain, unit: SourceUnit, library: Library, support: Library | None) -> None:
+        self.toolchain = toolchain
+        self.version = toolchain.probe()
+        self.source = unit.text
+        self._library = library  # keeps the code loaded
+        self._entry = library.function(ENTRY)
+        if support is not None:
+            self._pool_run = support.function("tj_pool_run")
+            self._table = support.function("tj_support_table")()
+        self._native = support is not None
+
+    def run(self, arrays: Sequence[NDArray[Any]], arena: NDArray[np.uint8], offsets: Sequence[int], dims: Sequence[int], threads: int) -> None:
+        """One call: inputs and outputs in plan order, then the temporaries at `offsets` in the arena, which has room to be aligned."""
+        from_buffer = FFI.from_buffer
+        pointers: list[Any] = [from_buffer(a) for a in arrays]
+        if offsets:
+            base = from_buffer(arena)
+            start = -int(FFI.cast("uintptr_t", base)) % ALIGNMENT
+            pointers += [base + (start + offset) for offset in offsets]
+        buffers = FFI.new("void *[]", pointers or 1)
+        sizes = FFI.new("int64_t[]", dims or 1)
+        if self._native:
+            self._pool_run(self._entry, self._table, buffers, sizes, threads)
+        else:
+            self._entry(FFI.NULL, buffers, sizes)
+
+
+def build(program: Program, options: Options) -> Built:
+    """The program built by the toolchain that the options choose."""
+    selected = choose(options.backend)
+    unit = selected.render(program)
+    if selected.toolchain.dialect is None:
+        return Built(selected.toolchain, unit, _load(selected, unit, (), options), None)
+    flags = _flags(selected, unit, options)
+    support = support_library(selected, options)
+    return Built(selected.toolchain, unit, _load(selected, unit, flags, options), support)
+
+
+def support_library(selected: Selected, options: Options) -> Library:
+    """The support library of a toolchain, built at its first use."""
+    text = (NATIVE / "support.c").read_text()
+    unit = SourceUnit("support", text, declarations="")
+    flags = (*_flags(selected, unit, options), *(str(NATIVE / name) for name in SUPPORT_FILES), "-pthread")
+    key = (selected.toolchain.fingerprint(), flags)
+    with _lock:
+        library = _support.get(key)
+        if library is None:
+            library = _support[key] = _load(selected, unit, flags, options)
+            atexit.register(library.function("tj_pool_shutdown"))
+    return library
+
+
+def _flags(selected: Selected, unit: SourceUnit, options: Options) -> tuple[str, ...]:
+    return (f"-I{NATIVE}", *selected.toolchain.target_flags(options.target), *selected.flags(unit))
+
+
+def _load(selected: Selected, unit: SourceUnit, flags: tuple[str, ...], options: Options) -> Library:
+    toolchain = selected.toolchain
+    key = cache.digest(
+        {
+            "tjcore": __version__,
+            "native": _native_digest(),
+            "toolchain": f"{toolchain.name} {toolchain.fingerprint()}",
+            "target": cpu.target_key(options.target),
+            "flags": "\0".join(flags),
+            "unit": unit.name,
+            "source": unit.text,
+        }
+    )
+
+    def compile_in(folder: Path) -> Path:
+        return Path(selected.compile(unit, flags, folder).path)
+
+    about = {"toolchain": toolchain.name, "unit": unit.name}
+    return _cache().load(key, compile_in, lambda path: selected.load(Artifact(path, unit)), about=about)
+
+
+def _native_digest() -> str:
+    global _native
+    if _native is None:
+        _native = cache.digest({str(p.relative_to(NATIVE)): p.read_bytes() for p in sorted(NATIVE.rglob("*.[ch]"))})
+    return _native
+
+
+_native: str | None = None
+_open: tuple[object, cache.Cache] | None = None
+
+
+def _cache() -> cache.Cache:
+    """The disk cache as the settings are now."""
+    global _open
+    settings = cache_settings()
+    if _open is None or _open[0] != settings:
+        _open = (settings, cache.open_cache(settings.folder, version=__version__, enabled=settings.enabled))
+    return _open[1]

@@ -1,0 +1,135 @@
+"""The guards of a call: do these arrays and sizes fit what the graph declares?
+
+In: a plan. Out: `Guards`, whose `check` turns the arrays and bindings of a call into one size per symbol, or raises an error
+that names the input, the axis, what was expected and what came. Nothing is allocated or computed before it has passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dims import Dim, Size, evaluate
+from .errors import CallError, DtypeError
+from .graph import Expr
+from .ops import show_shape
+
+
+class Guards:
+    """Checks for the inputs of one plan, in the plan's order."""
+
+    def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim]) -> None:
+        self.inputs = [_Input(node, i) for i, node in enumerate(inputs)]
+        self.names = frozenset(g.name for g in self.inputs)
+        self.symbols = tuple(symbols)
+        self.by_name = {d.name: d for d in symbols}
+
+    def check(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> tuple[tuple[NDArray[Any], ...], tuple[int, ...]]:
+        """The arrays in plan order and the size of each symbol in plan order."""
+        if arrays.keys() != self.names:
+            raise self._wrong_names(arrays)
+        sizes: dict[str, int] = {}
+        came_from: dict[str, str] = {}
+        for name, size in bindings.items():
+            sizes[name] = self._binding(name, size)
+            came_from[name] = "the bindings"
+        given = tuple(guard.array(arrays[guard.name]) for guard in self.inputs)
+        for guard, array in zip(self.inputs, given, strict=True):
+            guard.bind(array.shape, sizes, came_from)
+        missing = [d.name for d in self.symbols if d.name not in sizes]
+        if missing:
+            known = ", ".join(f"{n}={s}" for n, s in sizes.items()) or "none"
+            raise CallError(
+                f"no input carries the size of {', '.join(missing)}; give it with run_with_bindings({{{missing[0]!r}: ...}}, ...). Sizes known: {known}"
+            )
+        for guard, array in zip(self.inputs, given, strict=True):
+            guard.derived(array.shape, sizes)
+        return given, tuple(sizes[d.name] for d in self.symbols)
+
+    def _binding(self, name: str, size: Any) -> int:
+        dim = self.by_name.get(name)
+        if dim is None:
+            known = ", ".join(self.by_name) or "none"
+            raise CallError(f"binding {name!r}: the graph has no symbol of that name; its symbols: {known}")
+        if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)):
+            raise CallError(f"binding {name!r}: expected an int in {dim.lower}..{dim.upper}, got {size!r}")
+        if not dim.lower <= size <= dim.upper:
+            raise CallError(f"binding {name!r}: expected a size in {dim.lower}..{dim.upper}, got {size}")
+        return int(size)
+
+    def _wrong_names(self, arrays: Mapping[str, Any]) -> CallError:
+        missing = [g.name for g in self.inputs if g.name not in arrays]
+        extra = [name for name in arrays if name not in self.names]
+        parts = []
+        if missing:
+            parts.append(f"missing input{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}")
+        if extra:
+            parts.append(f"unexpected input{'s' * (len(extra) > 1)} {', '.join(map(repr, extra))}")
+        expected = ", ".join(repr(g.name) for g in self.inputs) or "no inputs"
+        return CallError(f"{' and '.join(parts)}; expected {expected}")
+
+
+class _Input:
+    def __init__(self, node: Expr, position: int) -> None:
+        self.name: str = node.arg
+        self.position = position
+        self.dtype = node.dtype
+        self.shape = node.shape
+        self.rank = len(node.shape)
+        self.static = [(axis, size) for axis, size in enumerate(node.shape) if isinstance(size, int)]
+        self.symbolic = [(axis, size) for axis, size in enumerate(node.shape) if isinstance(size, Dim)]
+        self.computed: list[tuple[int, Size]] = [(axis, size) for axis, size in enumerate(node.shape) if not isinstance(size, (int, Dim))]
+
+    def array(self, value: Any) -> NDArray[Any]:
+        """The array, if its kind, dtype, rank and layout are as declared."""
+        if type(value) is not np.ndarray and type(value) is not np.memmap:
+            if isinstance(value, np.ndarray):
+                raise CallError(
+                    f"input {self.name!r}: expected a plain numpy.ndarray, got its subclass {type(value).__name__}, whose meaning would be lost; "
+                    "pass numpy.asarray(x)"
+                )
+            raise CallError(f"input {self.name!r}: expected a numpy.ndarray, got {type(value).__name__}; pass numpy.asarray(x, {self.dtype.name!r})")
+        if value.dtype != self.dtype.numpy:
+            raise DtypeError(f"input {self.name!r}: expected dtype {self.dtype}, got {_show_dtype(value.dtype)}; pass x.astype({self.dtype.name!r})")
+        if value.ndim != self.rank:
+            raise CallError(
+                f"input {self.name!r}: expected rank {self.rank}, shape {show_shape(self.shape)}, got rank {value.ndim}, shape {value.shape}"
+            )
+        flags = value.flags
+        if not flags.c_contiguous:
+            raise CallError(
+                f"input {self.name!r}: expected a C-contiguous array, got strides {value.strides} for shape {value.shape}; pass numpy.ascontiguousarray(x)"
+            )
+        if not flags.aligned:
+            raise CallError(f"input {self.name!r}: expected memory aligned to {self.dtype.numpy.alignment} bytes, got an unaligned array; pass x.copy()")
+        for axis, size in self.static:
+            if value.shape[axis] != size:
+                raise CallError(f"input {self.name!r}, axis {axis}: expected {size}, got {value.shape[axis]} (shape {value.shape})")
+        return value
+
+    def bind(self, shape: tuple[int, ...], sizes: dict[str, int], came_from: dict[str, str]) -> None:
+        for axis, dim in self.symbolic:
+            size = shape[axis]
+            known = sizes.get(dim.name)
+            if known is None:
+                if not dim.lower <= size <= dim.upper:
+                    raise CallError(f"input {self.name!r}, axis {axis}: expected {dim.name} in {dim.lower}..{dim.upper}, got {size} (shape {shape})")
+                sizes[dim.name] = size
+                came_from[dim.name] = f"input {self.name!r}, axis {axis}"
+            elif known != size:
+                raise CallError(
+                    f"input {self.name!r}, axis {axis}: expected {known}, since {dim.name} is {known} in {came_from[dim.name]}, got {size} (shape {shape})"
+                )
+
+    def derived(self, shape: tuple[int, ...], sizes: Mapping[str, int]) -> None:
+        for axis, size in self.computed:
+            expected = evaluate(size, sizes)
+            if shape[axis] != expected:
+                raise CallError(f"input {self.name!r}, axis {axis}: expected {size} = {expected}, got {shape[axis]} (shape {shape})")
+
+
+def _show_dtype(dtype: np.dtype[Any]) -> str:
+    return dtype.name if dtype.isnative else f"{dtype.name} of foreign byte order ({dtype.str})"

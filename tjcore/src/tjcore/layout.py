@@ -1,0 +1,113 @@
+"""Where a call's bytes go: the size of every buffer and the arena of the temporaries, for any sizes of the dims.
+
+In: a plan. Out: a `Layout`, which turns the sizes of a call into shapes, bytes and offsets, and is asked before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .dims import Size, bounds, compile_sizes, evaluate
+from .loops import BufferKind
+from .memory import Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
+from .program import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class ByteSize:
+    """A size in bytes as the memory planner takes it."""
+
+    size: Size
+
+    def evaluate(self, bindings: Mapping[str, int]) -> int:
+        return evaluate(self.size, bindings)
+
+    def bounds(self) -> tuple[int, int]:
+        return bounds(self.size)
+
+    def __str__(self) -> str:
+        return str(self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One size of a call: each buffer's shape and bytes, and where each temporary lies in the arena."""
+
+    bindings: Mapping[str, int]
+    shapes: tuple[tuple[int, ...], ...]
+    nbytes: tuple[int, ...]
+    offsets: tuple[int, ...]
+    """One per temporary, in buffer order."""
+    temporary_bytes: int
+    unreused_temporary_bytes: int
+    input_bytes: int
+    output_bytes: int
+    allocations: tuple[Allocation, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        return self.input_bytes + self.temporary_bytes + self.output_bytes
+
+
+class Layout:
+    """The sizes of a plan's buffers as functions of the dims. `reuse=False` gives every temporary memory of its own."""
+
+    def __init__(self, plan: Plan, reuse: bool = True) -> None:
+        buffers = plan.program.buffers
+        self.order = [d.name for d in plan.symbols]
+        self.buffers = buffers
+        self.counts = {kind: plan.program.count(kind) for kind in _KINDS}
+        self.ranks = [len(b.shape) for b in buffers]
+        elements: list[Size] = []
+        for b in buffers:
+            count: Size = b.dtype.itemsize
+            for size in b.shape:
+                count = count * size
+            elements.append(count)
+        self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes([s for b in buffers for s in b.shape], self.order)
+        spans = plan.lifetimes()
+        last = max(len(plan.program.calls) - 1, 0)
+        temporaries = [
+            SymbolicBuffer(b.name, n if isinstance(n := elements[i], int) else ByteSize(n), *(spans[i] if reuse else (0, last)))
+            for i, b in enumerate(buffers)
+            if b.kind == "temporary"
+        ]
+        limits = {d.name: (d.lower, d.upper) for d in plan.symbols}
+        self.memory: SymbolicPlan = plan_symbolic(temporaries, limits)
+        verify_symbolic(temporaries, self.memory)
+
+    def place(self, dims: Sequence[int]) -> Placement:
+        """Everything for these sizes, given in the order of the plan's symbols."""
+        sizes = self._sizes(dims)
+        shapes: list[tuple[int, ...]] = []
+        at = 0
+        for rank in self.ranks:
+            shapes.append(sizes[at : at + rank])
+            at += rank
+        nbytes: list[int] = []
+        for shape, b in zip(shapes, self.buffers, strict=True):
+            n = b.dtype.itemsize
+            for size in shape:
+                n *= size
+            nbytes.append(n)
+        bindings = dict(zip(self.order, dims, strict=True))
+        offsets = tuple(self.memory.offsets(bindings))
+        inputs, outputs = self.counts["input"], self.counts["output"]
+        held = nbytes[inputs + outputs :]
+        names = [b.name for b in self.buffers[inputs + outputs :]]
+        allocations = tuple(Allocation(name, offset, align_up(n)) for name, offset, n in zip(names, offsets, held, strict=True))
+        return Placement(
+            bindings,
+            tuple(shapes),
+            tuple(nbytes),
+            offsets,
+            max((a.offset + a.nbytes for a in allocations), default=0),
+            sum(a.nbytes for a in allocations),
+            sum(nbytes[:inputs]),
+            sum(nbytes[inputs : inputs + outputs]),
+            allocations,
+        )
+
+
+_KINDS: tuple[BufferKind, ...] = ("input", "output", "temporary")

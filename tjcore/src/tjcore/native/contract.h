@@ -1,0 +1,63 @@
+/* contract.h: products of matrices, C[b][i][j] = sum over k of A[b][i][k] * B[b][k][j], as generated code calls them.
+
+   The law of the sum: k is cut into blocks of TJ_CONTRACT_BLOCK. Inside a block each element is one chain
+   acc = fma(a[k], b[k], acc) from +0 in ascending k; the first block's result is the start and the others are added
+   to it in ascending order. Integers wrap. k = 0 gives +0. No path, tile, thread or compiler changes a bit of it.
+
+   Calls: every thread of the team makes the same call with its own team; inputs must be ready before
+   (a barrier between kernels is the caller's), and the results are complete once the caller's next barrier is passed. */
+#ifndef TJ_CONTRACT_H
+#define TJ_CONTRACT_H
+#include "tj.h"
+
+#define TJ_CONTRACT_BLOCK 256
+
+/* Writes the elements [row, row + rows) x [col, col + cols) of an operand (A is m x k, B is k x n) of one batch into
+   `block`: element (row + r, col + c) goes to block[r * stride + c], or, where the contraction says `by_columns`,
+   to block[c * stride + r]. Blocks have the contraction's element type, no alignment beyond it, at most
+   TJ_CONTRACT_BLOCK elements along k. The same element may be asked for more than once. */
+typedef void tj_contract_fill(void *user, int64_t batch, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                              void *block, int64_t stride);
+
+/* Takes a finished block of C: element (row + r, col + c) is tile[r * stride + c]. Called exactly once for every
+   element of every batch, by one of the threads. The tile may be overwritten by the callee. */
+typedef void tj_contract_epilogue(void *user, int64_t batch, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                                  void *tile, int64_t stride);
+
+enum { TJ_CONTRACT_F32, TJ_CONTRACT_F64, TJ_CONTRACT_I32, TJ_CONTRACT_I64 }; /* element types */
+
+/* How the product is worked; the results are the same. AUTO chooses by the extents; the others are for tests and tuning
+   and fall back to AUTO's choice where a path cannot serve the product. */
+enum { TJ_CONTRACT_AUTO, TJ_CONTRACT_TILES, TJ_CONTRACT_PACKED, TJ_CONTRACT_VECTOR };
+
+/* Strides count elements, may be 0 (broadcast) or negative. Members that are not named in an initialiser are 0 = absent. */
+typedef struct tj_contract {
+  int64_t m, n, k, batch;                     /* batch is 1 for a plain product */
+  const void *a;                              /* unused when pack_a is given */
+  int64_t a_batch, a_row, a_col;
+  const void *b;                              /* unused when pack_b is given */
+  int64_t b_batch, b_row, b_col;
+  void *c;                                    /* unused when epilogue is given; columns have stride 1 */
+  int64_t c_batch, c_row;
+  tj_contract_fill *pack_a, *pack_b;          /* elementwise producers of A and B, or NULL */
+  int32_t pack_a_by_columns, pack_b_by_columns;
+  tj_contract_epilogue *epilogue;             /* elementwise consumer of C, or NULL */
+  void *user;                                 /* handed to the three callbacks */
+  void *scratch;                              /* 64-byte aligned, the same for the whole team, tj_contract_scratch bytes */
+  int32_t path;
+} tj_contract;
+
+typedef void tj_contract_function(const tj_team *team, const tj_contract *contract);
+
+/* The contraction part of struct tj_support. */
+typedef struct tj_contract_table {
+  tj_contract_function *f32, *f64, *i32, *i64;
+  /* Bytes that `scratch` must have (0: may be NULL). `filled` is 1 when pack_a or pack_b is given.
+     contract.py has the same formula for the memory plan. */
+  int64_t (*scratch)(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t filled);
+} tj_contract_table;
+
+tj_contract_function tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64;
+int64_t tj_contract_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t filled);
+extern const tj_contract_table tj_contract_functions;
+#endif

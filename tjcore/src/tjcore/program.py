@@ -1,0 +1,149 @@
+"""From a graph to a lowered program: check, simplify, fuse, lower, schedule, and give every tensor its buffer.
+
+In: the outputs a user names. Out: a `Plan`, which holds the `loops.Program` and what each kernel computes. Equal kernels
+share one function, so a chain of a hundred equal layers is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from .dims import Dim
+from .errors import GraphError
+from .fusion import Group, fuse
+from .graph import Expr, toposort
+from .loops import Buffer, Call, Program, verify_kernel
+from .loops import Kernel as LoopKernel
+from .lower import lower
+from .ops import show_shape
+from .render_c import render_kernel, render_program
+from .schedule import schedule
+from .simplify import simplify
+from .text import graph_dims, show_graph
+from .toolchain import C11
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """One step of a plan: the node it computes, the buffers (by name) it reads and writes, why it is a kernel of its own."""
+
+    name: str
+    node: Expr
+    ops: tuple[str, ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    reason: str
+    loops: LoopKernel
+    dims: tuple[Dim, ...]
+
+    @cached_property
+    def source(self) -> str:
+        """The kernel's function in plain C11."""
+        return render_kernel(self.loops, C11, self.dims)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A compiled graph before any toolchain has seen it."""
+
+    inputs: tuple[Expr, ...]
+    outputs: tuple[Expr, ...]
+    kernels: tuple[Kernel, ...]
+    symbols: tuple[Dim, ...]
+    names: Mapping[Expr, str]
+    program: Program
+
+    @cached_property
+    def source(self) -> str:
+        """The whole program in plain C11."""
+        return render_program(self.program, C11)
+
+    def lifetimes(self) -> dict[int, tuple[int, int]]:
+        """For each temporary buffer: the first and the last call that touches it."""
+        spans: dict[int, tuple[int, int]] = {}
+        for at, call in enumerate(self.program.calls):
+            for b in call.buffers:
+                if self.program.buffers[b].kind == "temporary":
+                    spans[b] = (spans[b][0], at) if b in spans else (at, at)
+        return spans
+
+
+def compile_plan(outputs: Sequence[Expr], fuse: bool = True) -> Plan:
+    """The plan for `outputs`. `fuse=False` makes each op a kernel of its own; the results have the same bits."""
+    return _Planner(_checked(outputs), fuse).plan()
+
+
+def _checked(outputs: Sequence[Expr]) -> tuple[Expr, ...]:
+    if isinstance(outputs, Expr):
+        raise GraphError("outputs must be a sequence of Exprs, got a single Expr; write [expr]")
+    given = tuple(outputs)
+    if not given:
+        raise GraphError("outputs: expected at least one Expr, got none")
+    for i, output in enumerate(given):
+        if not isinstance(output, Expr):
+            raise GraphError(f"outputs: expected an Expr at position {i}, got {output!r}")
+    seen: dict[str, Expr] = {}
+    for node in toposort(given):
+        if node.op == "input":
+            other = seen.setdefault(node.arg, node)
+            if other is not node:
+                raise GraphError(
+                    f"two inputs are named {node.arg!r}: {other.dtype} {show_shape(other.shape)} and {node.dtype} {show_shape(node.shape)}; "
+                    "build the input once and use it twice"
+                )
+    return given
+
+
+class _Planner:
+    def __init__(self, outputs: tuple[Expr, ...], fused: bool) -> None:
+        nodes = toposort(outputs)
+        self.outputs = outputs
+        self.inputs = tuple(node for node in nodes if node.op == "input")
+        self.dims = tuple(d for _, d in sorted(graph_dims(nodes).items()))
+        self.text = show_graph(outputs)
+        self.final = simplify(outputs) if fused else list(outputs)
+        self.groups = fuse(self.final, fused)
+        self.buffers = [Buffer(node.arg, "input", node.shape, node.dtype) for node in self.inputs]
+        self.buffers += [Buffer(f"out{i}", "output", node.shape, node.dtype) for i, node in enumerate(self.final)]
+        self.home: dict[Expr, int] = {node: i for i, node in enumerate(self.inputs)}
+        self.destinations: dict[Expr, list[int]] = {}
+        for i, node in enumerate(self.final):
+            self.destinations.setdefault(node, []).append(len(self.inputs) + i)
+        self.functions: dict[object, int] = {}
+        self.bodies: list[LoopKernel] = []
+        self.calls: list[Call] = []
+        self.kernels: list[Kernel] = []
+
+    def plan(self) -> Plan:
+        for group in self.groups:
+            self._add(group)
+        program = Program(self.text, self.dims, tuple(self.buffers), tuple(self.bodies), tuple(self.calls))
+        names = {node: self.buffers[b].name for node, b in self.home.items()}
+        return Plan(self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program)
+
+    def _add(self, group: Group) -> None:
+        root = group.root
+        targets = self.destinations.get(root)
+        reads = [self.home[node] for node in group.reads]  # before the root has a home: an input that is an output is copied
+        if targets is None:
+            temporaries = sum(b.kind == "temporary" for b in self.buffers)
+            self.buffers.append(Buffer(f"t{temporaries}", "temporary", root.shape, root.dtype))
+            targets = [len(self.buffers) - 1]
+        if root.op != "input":
+            self.home[root] = targets[0]
+        raw = lower(group, "k", len(targets))
+        key = (tuple(replace(p, name="") for p in raw.params), raw.body)
+        index = self.functions.get(key)
+        if index is None:
+            index = self.functions[key] = len(self.bodies)
+            kernel = schedule(replace(raw, name=f"k{index}"))
+            verify_kernel(kernel)
+            self.bodies.append(kernel)
+        self.calls.append(Call(index, (*reads, *targets)))
+        body = self.bodies[index]
+        ops = tuple(m.op for m in group.members)
+        written = tuple(self.buffers[t].name for t in targets)
+        read = tuple(self.buffers[r].name for r in reads)
+        self.kernels.append(Kernel(body.name, root, ops, read, written, group.reason, body, self.dims))
