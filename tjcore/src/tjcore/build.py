@@ -7,6 +7,7 @@ the support library: built once per toolchain, flags and CPU by the same hooks, 
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from . import __version__, cache, cpu
 from .loops import Program
 from .memory import ALIGNMENT
-from .options import Options, cache_settings
+from .options import Options, setting
 from .plugins import Selected, choose
 from .render_c import ENTRY
 from .toolchain import FFI, Artifact, Library, SourceUnit, Toolchain
@@ -75,8 +76,8 @@ def build(program: Program, options: Options) -> Built:
 def support_library(selected: Selected, options: Options) -> Library:
     """The support library of a toolchain, built at its first use."""
     text = (NATIVE / "support.c").read_text()
-    unit = SourceUnit("support", text, declarations="")
-    flags = (*_flags(selected, unit, options), *(str(NATIVE / name) for name in SUPPORT_FILES), "-pthread")
+    unit = SourceUnit("support", text, files=tuple(str(NATIVE / name) for name in SUPPORT_FILES))
+    flags = _flags(selected, unit, options)
     key = (selected.toolchain.fingerprint(), flags)
     with _lock:
         library = _support.get(key)
@@ -119,13 +120,15 @@ def _native_digest() -> str:
 
 
 _native: str | None = None
-_open: tuple[object, cache.Cache] | None = None
+_open: tuple[tuple[object, ...], cache.Cache] | None = None
 
 
 def _cache() -> cache.Cache:
     """The disk cache as the settings are now."""
     global _open
-    settings = cache_settings()
-    if _open is None or _open[0] != settings:
-        _open = (settings, cache.open_cache(settings.folder, version=__version__, enabled=settings.enabled))
+    folder, enabled = setting("cache_dir").value, setting("cache").value
+    state = (folder, enabled, *(os.environ.get(name) for name in ("HOME", "XDG_CACHE_HOME")))
+    if _open is None or _open[0] != state:
+        where = cache.locate(folder, os.environ)
+        _open = (state, cache.open_cache(where, version=__version__, enabled=enabled))
     return _open[1]

@@ -1,0 +1,156 @@
+"""Settings: what a graph is compiled with, and where each value came from.
+
+Order: argument > `settings` in code > environment > default. This is the only module that reads the environment, and it does so
+when it is asked, never at import. An empty variable means the default.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import GraphError
+
+PREFIX = "TENSORJIT_"
+DEFAULT_MAX_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and where it came from: "argument", "code", "environment TENSORJIT_...", or "default"."""
+
+    name: str
+    value: Any
+    source: str
+
+
+def _text(value: str) -> str:
+    return value
+
+
+def _threads(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if isinstance(value, (bool, float)) or not 1 <= number <= 1024:
+        raise ValueError("expected a number of threads in 1..1024")
+    return number
+
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value) if isinstance(value, str) else None
+    if match is None or match[2].lower() not in _UNITS:
+        raise ValueError("expected a number of bytes such as 268435456 or '256 MiB'")
+    return int(float(match[1]) * _UNITS[match[2].lower()])
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if word in ("1", "on", "true", "yes"):
+        return True
+    if word in ("0", "off", "false", "no"):
+        return False
+    raise ValueError("expected 1 or 0, on or off")
+
+
+_READERS: dict[str, tuple[Any, Any, str]] = {
+    "backend": (_text, None, "the toolchain, by name"),
+    "threads": (_threads, 1, "threads of a call"),
+    "target": (_text, "native", "the CPU to build for: native, generic, or a level such as x86-64-v3"),
+    "max_bytes": (_bytes, DEFAULT_MAX_BYTES, "what a call may take in memory"),
+    "cache": (_switch, True, "keep built libraries on disk"),
+    "cache_dir": (_text, None, "where"),
+    "dump": (_text, None, "stages to print: graph, kernels, loops, source, memory"),
+    "plugins": (_text, None, "only these plugins load, comma separated"),
+}
+
+_code: dict[str, Any] = {}
+
+
+def names() -> list[str]:
+    return list(_READERS)
+
+
+def describe(name: str) -> str:
+    return str(_READERS[name][2])
+
+
+def setting(name: str, argument: Any = None) -> Setting:
+    """The value of a setting as it stands now. GraphError, naming the source, for a value that cannot be read."""
+    read, default, _ = _READERS[name]
+    variable = PREFIX + name.upper()
+    from_environment = os.environ.get(variable, "").strip()
+    for value, source in ((argument, "argument"), (_code.get(name), "code"), (from_environment or None, f"environment {variable}")):
+        if value is not None:
+            try:
+                return Setting(name, read(value), source)
+            except ValueError as error:
+                what = variable if source.startswith("environment") else name
+                raise GraphError(f"{what}: {error}, got {value!r} (from {source})") from None
+    return Setting(name, default, "default")
+
+
+def variable(name: str) -> str | None:
+    """A toolchain's own variable, such as TENSORJIT_GCC; None when unset or empty."""
+    return os.environ.get(name, "").strip() or None
+
+
+@contextmanager
+def settings(**values: Any) -> Iterator[None]:
+    """Settings for the code inside: `with settings(backend="clang", threads=2): ...`. Arguments still win."""
+    for name, value in values.items():
+        if name not in _READERS:
+            raise GraphError(f"settings: no setting {name!r}; there are {', '.join(_READERS)}")
+        setting(name, value)
+    before = dict(_code)
+    _code.update(values)
+    try:
+        yield
+    finally:
+        _code.clear()
+        _code.update(before)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a graph is compiled with."""
+
+    fuse: bool = True
+    max_bytes: int = DEFAULT_MAX_BYTES
+    threads: int = 1
+    backend: str | None = None
+    target: str = "native"
+    reuse: bool = True
+
+    @classmethod
+    def resolve(
+        cls,
+        *,
+        fuse: bool = True,
+        max_bytes: int | str | None = None,
+        threads: int | None = None,
+        backend: str | None = None,
+        target: str | None = None,
+        reuse: bool = True,
+    ) -> Options:
+        """Arguments that are None are taken from the settings."""
+        return cls(
+            bool(fuse),
+            setting("max_bytes", max_bytes).value,
+            setting("threads", threads).value,
+            setting("backend", backend).value,
+            setting("target", target).value,
+            bool(reuse),
+        )
