@@ -72,7 +72,10 @@ def collect_dims(shapes: Iterable[Iterable[Size]]) -> dict[str, Dim]:
             for dim in symbols(size):
                 known = found.setdefault(dim.name, dim)
                 if known != dim:
-                    raise GraphError(f"the dim {dim.name!r} is declared twice, as {known!r} and as {dim!r}; give one of them another name, or both the same bounds")
+                    raise GraphError(
+                        f"the dim {dim.name!r} is declared twice, as {known!r} and as {dim!r}; "
+                        f"give one of them another name, or both the same bounds"
+                    )
     return found
 
 
@@ -128,7 +131,8 @@ class _Body:
             return self._assign(f"{atom.kind}({', '.join(map(self._sum, atom.args))})")
         assert isinstance(atom, Dim)
         if atom.name not in self.positions:
-            raise GraphError(f"compile_sizes: no position given for the dim {atom.name!r}; the order names {', '.join(self.positions) or 'none'}")
+            known = ", ".join(self.positions) or "none"
+            raise GraphError(f"compile_sizes: no position given for the dim {atom.name!r}; the order names {known}")
         return f"d{self.positions[atom.name]}"
 
     def _sum(self, terms: Terms) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..errors import GraphError
 from .ranges import range_of
-from .terms import Atom, Extreme, FloorDiv, Monomial, Order, Terms, add, as_constant, atoms_of, below, describe, divide, multiply, scale, split_on
+from .terms import Atom, Extreme, FloorDiv, Monomial, Order, Terms, add, as_constant, atoms_of, below, divide, multiply, scale, split_on
 
 _TIGHT, _PRODUCT, _SUM = 0, 1, 2  # how strongly a text holds together
 Text = tuple[str, int]
@@ -77,7 +77,10 @@ class Printer:
         if len(text[0]) <= LENGTH_LIMIT:
             return text
         if self.notation.c:
-            raise GraphError(f"a size is too long to be written as one C expression (over {LENGTH_LIMIT} characters); evaluate it with compile_sizes and pass it in")
+            raise GraphError(
+                f"a size is too long to be written as one C expression (over {LENGTH_LIMIT} characters); "
+                f"evaluate it with compile_sizes and pass the number in"
+            )
         return f"<size {atom.order[1]}>", _TIGHT
 
     def _extreme(self, atom: Extreme) -> str:
@@ -121,12 +124,11 @@ class Printer:
             raise GraphError(f"a size has the constant {coefficient}, which does not fit into 64 bits")
         if not monomial:
             return str(coefficient), _TIGHT
-        texts = sorted((not _is_dim(atom), *self._factor(atom), atom) for atom in set(monomial)) if len(monomial) > 1 else [(True, *self._factor(monomial[0]), monomial[0])]
         if len(monomial) == 1 and coefficient == 1:
-            return texts[0][1], texts[0][2]
+            return self._factor(monomial[0])
         factors = [] if coefficient == 1 else [str(coefficient)]
-        for _, text, level, atom in texts:
-            held, power = _held((text, level), _TIGHT), monomial.count(atom)
+        for atom in sorted(set(monomial), key=lambda one: (not _is_dim(one), self._factor(one), one.order)):
+            held, power = _held(self._factor(atom), _TIGHT), monomial.count(atom)
             factors += [held] * power if self.notation.c or power == 1 else [f"{held}**{power}"]
         return "*".join(factors), _PRODUCT
 
@@ -174,7 +176,3 @@ def with_mods(terms: Terms) -> Terms:
         if len(shorter) < len(terms):
             terms = shorter
     return terms
-
-
-def fingerprint(terms: Terms) -> str:
-    return describe(terms)

@@ -8,7 +8,22 @@ upper bound (so that `N*M - N` is never negative).
 
 from __future__ import annotations
 
-from .terms import Atom, Extreme, FloorDiv, Monomial, Terms, add, add_into, as_constant, atoms_of, constant, divide, multiply, scale, split_on
+from .terms import (
+    Atom,
+    Extreme,
+    FloorDiv,
+    Monomial,
+    Terms,
+    add,
+    add_into,
+    as_constant,
+    atoms_of,
+    constant,
+    divide,
+    multiply,
+    scale,
+    split_on,
+)
 
 Range = tuple[int, int]
 
@@ -79,15 +94,19 @@ def _refine(terms: Terms, steps: list[int]) -> Range:
             break
         steps[0] -= 1
         split = split_on(terms, atom)
-        replaced = split and (_without_division(atom, *split, steps) if isinstance(atom, FloorDiv) else _without_extreme(atom, *split, steps))
-        if replaced:
+        if split is None:
+            continue
+        without = _without_division if isinstance(atom, FloorDiv) else _without_extreme
+        replaced = without(atom, *split, steps)
+        if replaced is not None:
             # One atom per step: the polynomial that is left is refined in the same way.
             return _meet(found, replaced)
     return found
 
 
-def _without_division(atom: FloorDiv, factor: Terms, rest: Terms, steps: list[int]) -> Range | None:
+def _without_division(atom: Atom, factor: Terms, rest: Terms, steps: list[int]) -> Range | None:
     """terms = factor * (num // den) + rest, and den * (num // den) = num - e with 0 <= e <= den - 1."""
+    assert isinstance(atom, FloorDiv)
     k = as_constant(atom.den)
     if k is not None:
         # k * terms = factor * num + k * rest - factor * e

@@ -11,7 +11,22 @@ from collections.abc import Iterable
 from math import gcd
 
 from .ranges import atom_range, range_of
-from .terms import Atom, Extreme, ExtremeKind, FloorDiv, Terms, add, add_into, as_constant, constant, content, describe, divide, multiply, scale
+from .terms import (
+    Atom,
+    Extreme,
+    ExtremeKind,
+    FloorDiv,
+    Terms,
+    add,
+    add_into,
+    as_constant,
+    constant,
+    content,
+    describe,
+    divide,
+    multiply,
+    scale,
+)
 
 _PAIRS = 12  # extremes with more arguments are thinned out by their intervals alone
 _FLAT = 32  # and with more than this, extremes inside extremes stay where they are

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import index
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias, cast
 
 from ..errors import GraphError
 from .printing import Notation, Printer
@@ -75,16 +75,16 @@ class Arithmetic:
         return result
 
     def __floordiv__(self, other: object) -> Size:
-        return _divided(self, other, "//", floor_div)
+        return cast(Size, _divided(self, other, "//", floor_div))
 
     def __rfloordiv__(self, other: object) -> Size:
-        return _divided(other, self, "//", floor_div)
+        return cast(Size, _divided(other, self, "//", floor_div))
 
     def __mod__(self, other: object) -> Size:
-        return _divided(self, other, "%", floor_mod)
+        return cast(Size, _divided(self, other, "%", floor_mod))
 
     def __rmod__(self, other: object) -> Size:
-        return _divided(other, self, "%", floor_mod)
+        return cast(Size, _divided(other, self, "%", floor_mod))
 
     def __divmod__(self, other: object) -> tuple[Size, Size]:
         return self // other, self % other
@@ -204,7 +204,7 @@ class SizeExpr(Arithmetic):
         return _unpickle, (tuple(rows), flat(self._polynomial))
 
 
-Size: TypeAlias = Union[int, Dim, SizeExpr]
+Size: TypeAlias = int | Dim | SizeExpr
 
 
 def _unpickle(rows: Any, root: Any) -> SizeExpr:
@@ -257,7 +257,9 @@ def terms_of(size: object) -> Terms:
 
 def _product(a: Terms, b: Terms) -> Size:
     if len(a) * len(b) > _PRODUCT_LIMIT:
-        raise GraphError(f"the product of two sizes of {len(a)} and {len(b)} terms is too long; multiply at most {_PRODUCT_LIMIT} pairs of terms")
+        raise GraphError(
+            f"the product of two sizes of {len(a)} and {len(b)} terms is too long; multiply at most {_PRODUCT_LIMIT} pairs of terms"
+        )
     return wrap(multiply(a, b))
 
 
@@ -273,7 +275,7 @@ def _divided(left: object, right: object, sign: str, rule: Callable[[Terms, Term
     return wrap(rule(num, den))
 
 
-def _compared(left: object, right: object, sign: str, less: object, more: object) -> Any:
+def _compared(left: object, right: object, sign: str, less: object, more: object) -> bool:
     """Whether less <= more, where the bounds decide it."""
     a, b = _operand(less), _operand(more)
     if a is None or b is None:

@@ -241,6 +241,6 @@ def substitute(terms: Terms, values: dict[Atom, Terms]) -> Terms:
     for monomial, coefficient in terms.items():
         product: Terms = {(): coefficient}
         for atom in monomial:
-            product = multiply(product, values[atom] if atom in values else {(atom,): 1})
+            product = multiply(product, values.get(atom, {(atom,): 1}))
         add_into(total, product)
     return total
