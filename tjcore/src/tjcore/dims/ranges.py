@@ -117,9 +117,11 @@ def _without_division(atom: Atom, factor: Terms, rest: Terms, steps: list[int]) 
     share, left = divide(factor, atom.den)
     if left or not share:
         return None
-    low, high = _refine(add(multiply(share, atom.num), rest), steps)
-    below, above = _times(_plain(share), (0, _plain(atom.den)[1] - 1))
-    return low - above, high - below
+    # terms = share * (num - e) + rest is linear in e: its ends are at e = 0 and e = den - 1
+    start = add(multiply(share, atom.num), rest)
+    end = add(start, multiply(share, add(atom.den, constant(-1))), -1)
+    ends = _refine(start, steps), _refine(end, steps)
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _without_extreme(atom: Atom, factor: Terms, rest: Terms, steps: list[int]) -> Range | None:
