@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tjcore.dims import Dim, bounds, maximum, minimum
-from tjcore.errors import CallError, GraphError
 
 import tjcore
 from tjcore import dims
+from tjcore.dims import Dim, bounds, maximum, minimum
+from tjcore.errors import CallError, GraphError
 
 N, M, K = Dim("N"), Dim("M"), Dim("K")
 E = Dim("E", 0, 16)

@@ -1,10 +1,10 @@
 """What is proved about sizes, what is left open, and constraints."""
 
 import pytest
-from tjcore.dims import Dim, at_most, divides, eq, equal, le, lt, maximum, minimum, multiple_of
-from tjcore.errors import CallError, GraphError
 
 from tjcore import dims
+from tjcore.dims import Dim, at_most, divides, eq, equal, le, lt, maximum, minimum, multiple_of
+from tjcore.errors import CallError, GraphError
 
 N, M, K, H = Dim("N"), Dim("M"), Dim("K"), Dim("H")
 E = Dim("E", 0, 4096)

@@ -11,10 +11,10 @@ from functools import reduce
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tjcore.dims import Dim
-from tjcore.errors import GraphError
 
 from tjcore import dims
+from tjcore.dims import Dim
+from tjcore.errors import GraphError
 
 A, B, C = Dim("A", 1, 4), Dim("B", 0, 3), Dim("C", 2, 5)
 ALL = {"A": A, "B": B, "C": C}

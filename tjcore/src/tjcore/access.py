@@ -63,7 +63,6 @@ def show_affine(at: Affine, name: Callable[[int], str] = lambda v: f"i{v}") -> s
     return " + ".join(parts) or "0"
 
 
-
 Index = tuple[Affine, ...]
 ZERO = Affine()
 
@@ -86,7 +85,7 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
             pairs = zip(source.shape, node.shape[added:], at[added:], strict=True)
             return tuple(index if same(have, want) else ZERO for have, want, index in pairs)
         case "transpose":
-            back = {axis: index for axis, index in zip(node.arg, at, strict=True)}
+            back = dict(zip(node.arg, at, strict=True))
             return tuple(back[axis] for axis in range(len(at)))
         case "sum":
             return (*at[: node.arg], along(inner), *at[node.arg :])

@@ -38,7 +38,11 @@ def grad(output: Expr, wrt: Expr | Sequence[Expr], *, cotangent: Expr | None = N
                 f"grad: the output must be a scalar, got shape {show_shape(output.shape)}; sum it first, or give cotangent= of that shape"
             )
         cotangent = constant(1.0, output.dtype)
-    if cotangent.dtype is not output.dtype or len(cotangent.shape) != len(output.shape) or not all(map(same, cotangent.shape, output.shape)):
+    if (
+        cotangent.dtype is not output.dtype
+        or len(cotangent.shape) != len(output.shape)
+        or not all(map(same, cotangent.shape, output.shape))
+    ):
         raise GraphError(
             f"grad: cotangent must be {output.dtype} of shape {show_shape(output.shape)}, got {cotangent.dtype} of {show_shape(cotangent.shape)}"
         )

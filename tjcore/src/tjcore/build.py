@@ -46,7 +46,9 @@ class Built:
             self._table = support.function("tj_support_table")()
         self._native = support is not None
 
-    def run(self, arrays: Sequence[NDArray[Any]], arena: NDArray[np.uint8], offsets: Sequence[int], dims: Sequence[int], threads: int) -> None:
+    def run(
+        self, arrays: Sequence[NDArray[Any]], arena: NDArray[np.uint8], offsets: Sequence[int], dims: Sequence[int], threads: int
+    ) -> None:
         """One call: inputs and outputs in plan order, then the temporaries at `offsets` in the arena, which has room to be aligned."""
         from_buffer = FFI.from_buffer
         pointers: list[Any] = [from_buffer(a) for a in arrays]

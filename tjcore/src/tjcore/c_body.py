@@ -192,7 +192,9 @@ class KernelWriter:
                     v, address = self.vtype(stmt.value), f"{self.kernel.params[stmt.param].name} + {self.index(stmt.at)}"
                     stride = stmt.at.coefficient(var)
                     value = self.vector(stmt.value, known)
-                    store = f"tj_store_{v}({address}, {value})" if stride == 1 else f"tj_scatter_{v}({address}, {self.size(stride)}, {value})"
+                    store = (
+                        f"tj_store_{v}({address}, {value})" if stride == 1 else f"tj_scatter_{v}({address}, {self.size(stride)}, {value})"
+                    )
                     out.append(f"{pad}{store};")
                     continue
                 case _:

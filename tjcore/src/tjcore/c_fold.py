@@ -108,8 +108,7 @@ def _vector_block(w: KernelWriter, fold: Fold, element: str, needs: Needs, numbe
 
     lines = ["  int64_t i = first;", f"  {v} a0 = tj_splat_{v}({neutral})" + "".join(f", a{p} = a0" for p in range(1, parts)) + ";"]
     lines.append(f"  for (; i + {lanes} <= last; i += {lanes}) {{")
-    for p in range(parts):
-        lines.append(f"    {add(p, call(element + '_lanes', f'i + {p * width}' if p else 'i', *given))}")
+    lines += [f"    {add(p, call(element + '_lanes', f'i + {p * width}' if p else 'i', *given))}" for p in range(parts)]
     lines.append("  }")
     for p in range(parts):
         full, short = call(element + "_lanes", "i", *given), call(rest, "i", "last", *given)

@@ -44,7 +44,9 @@ class ToolchainUnavailable(ToolchainError):
 class CompileError(ToolchainError):
     """The compiler refused generated code. `command`, `exit_code`, `output` and `source` tell the rest."""
 
-    def __init__(self, message: str, *, command: tuple[str, ...] = (), exit_code: int | None = None, output: str = "", source: str = "") -> None:
+    def __init__(
+        self, message: str, *, command: tuple[str, ...] = (), exit_code: int | None = None, output: str = "", source: str = ""
+    ) -> None:
         super().__init__(message)
         self.command = command
         self.exit_code = exit_code

@@ -129,7 +129,9 @@ class Expr:
     def transpose(self) -> Expr:
         """Rows and columns exchanged; for tensors of rank two (`permute` takes any axes)."""
         if self.rank != 2:
-            raise GraphError(f"transpose: expected a tensor of rank 2, got shape {show_shape(self.shape)}; name the axes with permute(axes)")
+            raise GraphError(
+                f"transpose: expected a tensor of rank 2, got shape {show_shape(self.shape)}; name the axes with permute(axes)"
+            )
         return self.permute((1, 0))
 
     @property

@@ -91,9 +91,13 @@ class _Input:
                     f"input {self.name!r}: expected a plain numpy.ndarray, got its subclass {type(value).__name__}, whose meaning would be lost; "
                     "pass numpy.asarray(x)"
                 )
-            raise CallError(f"input {self.name!r}: expected a numpy.ndarray, got {type(value).__name__}; pass numpy.asarray(x, {self.dtype.name!r})")
+            raise CallError(
+                f"input {self.name!r}: expected a numpy.ndarray, got {type(value).__name__}; pass numpy.asarray(x, {self.dtype.name!r})"
+            )
         if value.dtype != self.dtype.numpy:
-            raise DtypeError(f"input {self.name!r}: expected dtype {self.dtype}, got {_show_dtype(value.dtype)}; pass x.astype({self.dtype.name!r})")
+            raise DtypeError(
+                f"input {self.name!r}: expected dtype {self.dtype}, got {_show_dtype(value.dtype)}; pass x.astype({self.dtype.name!r})"
+            )
         if value.ndim != self.rank:
             raise CallError(
                 f"input {self.name!r}: expected rank {self.rank}, shape {show_shape(self.shape)}, got rank {value.ndim}, shape {value.shape}"
@@ -104,7 +108,9 @@ class _Input:
                 f"input {self.name!r}: expected a C-contiguous array, got strides {value.strides} for shape {value.shape}; pass numpy.ascontiguousarray(x)"
             )
         if not flags.aligned:
-            raise CallError(f"input {self.name!r}: expected memory aligned to {self.dtype.numpy.alignment} bytes, got an unaligned array; pass x.copy()")
+            raise CallError(
+                f"input {self.name!r}: expected memory aligned to {self.dtype.numpy.alignment} bytes, got an unaligned array; pass x.copy()"
+            )
         for axis, size in self.static:
             if value.shape[axis] != size:
                 raise CallError(f"input {self.name!r}, axis {axis}: expected {size}, got {value.shape[axis]} (shape {value.shape})")
@@ -116,7 +122,9 @@ class _Input:
             known = sizes.get(dim.name)
             if known is None:
                 if not dim.lower <= size <= dim.upper:
-                    raise CallError(f"input {self.name!r}, axis {axis}: expected {dim.name} in {dim.lower}..{dim.upper}, got {size} (shape {shape})")
+                    raise CallError(
+                        f"input {self.name!r}, axis {axis}: expected {dim.name} in {dim.lower}..{dim.upper}, got {size} (shape {shape})"
+                    )
                 sizes[dim.name] = size
                 came_from[dim.name] = f"input {self.name!r}, axis {axis}"
             elif known != size:

@@ -295,8 +295,7 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
         case Contract():
             rows, cols, inner = (f"i{a.var} < {a.extent}" for a in (stmt.rows, stmt.cols, stmt.inner))
             head = (
-                f"{pad}r{stmt.reg} = contract {at(stmt.a.param, stmt.a.at)} * {at(stmt.b.param, stmt.b.at)}"
-                f" for {rows}, {cols} over {inner}"
+                f"{pad}r{stmt.reg} = contract {at(stmt.a.param, stmt.a.at)} * {at(stmt.b.param, stmt.b.at)} for {rows}, {cols} over {inner}"
             )
     return [head, *(line for inner_stmt in stmt.body for line in _show_stmt(kernel, inner_stmt, pad + "  "))]
 

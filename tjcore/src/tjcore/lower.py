@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .access import Index, flat, identity, source_index
+from .dtypes import DType
 from .errors import InternalError
 from .fusion import Group
 from .graph import Expr
@@ -63,7 +64,7 @@ def _note(group: Group) -> str:
 @dataclass(slots=True)
 class _Product:
     reg: int
-    dtype: object
+    dtype: DType
     inner: Axis
     a: Operand
     b: Operand

@@ -139,7 +139,10 @@ class Manager:
                 reasons.append(f"  {error}")
                 continue
             return Selected(self, toolchain, self._toolchains[candidate][1])
-        _warn_once("no compiler plugin is usable, so graphs are evaluated by the slow reference evaluator; " + "\n".join([HINT, *reasons, *self._troubles()]))
+        _warn_once(
+            "no compiler plugin is usable, so graphs are evaluated by the slow reference evaluator; "
+            + "\n".join([HINT, *reasons, *self._troubles()])
+        )
         toolchain, plugin = self._toolchains[REFERENCE]
         return Selected(self, toolchain, plugin)
 
@@ -177,7 +180,10 @@ class Manager:
         for title, plugin in self._manager.list_name_plugin():
             if plugin is not None and plugin not in providers and title not in str(self._clashes):
                 rows.append(Status("-", title, "ready", "offers no toolchain", self._hooks(plugin)))
-        rows += [Status(name, " and ".join(titles), "broken", "two plugins offer this name", ()) for name, titles in sorted(self._clashes.items())]
+        rows += [
+            Status(name, " and ".join(titles), "broken", "two plugins offer this name", ())
+            for name, titles in sorted(self._clashes.items())
+        ]
         rows += [Status("-", title, "broken", f"{type(e).__name__}: {e}", ()) for title, e in sorted(self.broken.items())]
         return rows
 
@@ -192,7 +198,11 @@ class Manager:
 
     def blame(self, hook: str, toolchain: Toolchain, provider: Any, error: Exception) -> NoReturn:
         """Raise PluginError naming the plugin whose code `error` came from."""
-        titles = {self._module(plugin): title for title, plugin in self._manager.list_name_plugin() if plugin is not None and plugin is not builtin}
+        titles = {
+            self._module(plugin): title
+            for title, plugin in self._manager.list_name_plugin()
+            if plugin is not None and plugin is not builtin
+        }
         frame, culprit = error.__traceback__, None
         while frame is not None:
             culprit = titles.get(frame.tb_frame.f_globals.get("__name__", ""), culprit)
@@ -214,7 +224,8 @@ class Selected:
     provider: Any
 
     def render(self, program: Program) -> SourceUnit:
-        return self._call("tensorjit_render", SourceUnit, program=program, toolchain=self.toolchain)
+        unit: SourceUnit = self._call("tensorjit_render", SourceUnit, program=program, toolchain=self.toolchain)
+        return unit
 
     def compile(self, unit: SourceUnit, flags: Sequence[str], out_dir: Path) -> Artifact:
         artifact: Artifact = self._call("tensorjit_compile", Artifact, unit=unit, toolchain=self.toolchain, flags=flags, out_dir=out_dir)
@@ -224,7 +235,8 @@ class Selected:
         return artifact
 
     def load(self, artifact: Artifact) -> Library:
-        return self._call("tensorjit_load", None, artifact=artifact, toolchain=self.toolchain)  # type: ignore[no-any-return]
+        library: Library = self._call("tensorjit_load", None, artifact=artifact, toolchain=self.toolchain)
+        return library
 
     def flags(self, unit: SourceUnit) -> tuple[str, ...]:
         parts = self._call("tensorjit_flags", list, unit=unit, toolchain=self.toolchain)
@@ -257,7 +269,9 @@ def installed() -> list[Found]:
         name = point.dist.name if point.dist else "unknown"
         version = point.dist.version if point.dist else "?"
         if wanted is None or point.name in wanted or name in wanted:
-            found.setdefault((name.lower(), point.name, point.value), Found(point.name, name, version, point))  # one distribution may be on the path twice
+            found.setdefault(
+                (name.lower(), point.name, point.value), Found(point.name, name, version, point)
+            )  # one distribution may be on the path twice
     return [found[key] for key in sorted(found)]
 
 

@@ -62,7 +62,7 @@ class CompiledGraph:
     ) -> None:
         self.options = Options.resolve(fuse=fuse, max_bytes=max_bytes, backend=backend, threads=threads, target=target, reuse=reuse)
         self._outputs = tuple(outputs) if not isinstance(outputs, Expr) else outputs
-        self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse)  # type: ignore[arg-type]
+        self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse)
         self._guards = Guards(self.plan.inputs, self.plan.symbols)
         self._layout = Layout(self.plan, self.options.reuse)
         self._built: Built = build(self.plan.program, self.options)
@@ -126,9 +126,7 @@ class CompiledGraph:
         if placement is None:
             placement = self._place(dims)
         first = len(given)
-        outputs = tuple(
-            np.empty(placement.shapes[first + i], node.dtype.numpy) for i, node in enumerate(self.plan.outputs)
-        )
+        outputs = tuple(np.empty(placement.shapes[first + i], node.dtype.numpy) for i, node in enumerate(self.plan.outputs))
         arena = np.empty(placement.temporary_bytes + ALIGNMENT, np.uint8)
         self._built.run([*given, *outputs], arena, placement.offsets, dims, self.options.threads)
         memory = CallMemory(
@@ -160,7 +158,9 @@ class CompiledGraph:
         at = f" at {sizes}" if sizes else ""
         for buffer, n in zip(self.plan.program.buffers, placement.nbytes, strict=True):
             if n > budget:
-                raise BudgetError(f"{buffer.kind} {buffer.name!r}{at} takes {n:,} bytes, more than max_bytes = {budget:,}; use smaller sizes or a larger max_bytes")
+                raise BudgetError(
+                    f"{buffer.kind} {buffer.name!r}{at} takes {n:,} bytes, more than max_bytes = {budget:,}; use smaller sizes or a larger max_bytes"
+                )
         if placement.total_bytes > budget:
             raise BudgetError(
                 f"a call{at} takes {placement.total_bytes:,} bytes (inputs {placement.input_bytes:,}, workspace {placement.temporary_bytes:,}, "

@@ -22,7 +22,7 @@ from . import cpu
 from .errors import ToolchainUnavailable
 from .options import variable
 
-FFI = cffi.FFI()
+FFI: Any = cffi.FFI()
 """The one FFI of the process: pointers of one library can be handed to another."""
 FFI.cdef(
     """
@@ -142,7 +142,9 @@ class CompilerToolchain(Toolchain):
             found = shutil.which(program)
             if found:
                 return [found]
-        raise ToolchainUnavailable(f"{self.name}: no {' or '.join(self.programs)} on the PATH; {self.install}, or set {self.variable} to its path")
+        raise ToolchainUnavailable(
+            f"{self.name}: no {' or '.join(self.programs)} on the PATH; {self.install}, or set {self.variable} to its path"
+        )
 
     def probe(self) -> str:
         prefix = self.prefix()
@@ -175,9 +177,7 @@ def _probe(name: str, variable_name: str, prefix: tuple[str, ...], arguments: tu
     shown = shlex.join(command)
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, env=environment, check=False
-        )
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, env=environment, check=False)
     except subprocess.TimeoutExpired:
         raise ToolchainUnavailable(f"{name}: `{shown}` did not answer within {PROBE_SECONDS} s; check {variable_name}") from None
     except OSError as error:

@@ -186,7 +186,7 @@ def _stack(steps: _Steps, size: Sequence[int]) -> tuple[list[int], int]:
     for i, under in steps:
         at = 0
         for u in under:
-            if top[u] > at:  # noqa: PLR1730  (a call of max here would double the time of a call at a new size)
+            if top[u] > at:
                 at = top[u]
         offset[i] = at
         top[i] = at + size[i]
