@@ -111,7 +111,7 @@ def _load(selected: Selected, unit: SourceUnit, flags: tuple[str, ...], options:
         return Path(selected.compile(unit, flags, folder).path)
 
     about = {"toolchain": toolchain.name, "unit": unit.name}
-    return _cache().load(key, compile_in, lambda path: selected.load(Artifact(path, unit)), about=about)
+    return open_disk_cache().load(key, compile_in, lambda path: selected.load(Artifact(path, unit)), about=about)
 
 
 def _native_digest() -> str:
@@ -125,7 +125,7 @@ _native: str | None = None
 _open: tuple[tuple[object, ...], cache.Cache] | None = None
 
 
-def _cache() -> cache.Cache:
+def open_disk_cache() -> cache.Cache:
     """The disk cache as the settings are now."""
     global _open
     folder, enabled = setting("cache_dir").value, setting("cache").value
