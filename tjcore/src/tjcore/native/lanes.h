@@ -30,8 +30,8 @@
 #define TJ_U8 TJ_FN(u8)
 #define TJ_I8 TJ_FN(i8)
 
-#define TJ_INF32 ((float)1e999)
-#define TJ_INF64 ((double)1e999)
+#define TJ_INF32 tj_from_bits_f32x1(0x7f800000)
+#define TJ_INF64 tj_from_bits_f64x1(INT64_C(0x7ff0000000000000))
 
 typedef float f32x1;
 typedef double f64x1;

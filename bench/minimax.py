@@ -1,0 +1,154 @@
+"""Minimax polynomials behind native/math: from a function, an interval and a list of powers to C constants.
+
+`python -m bench.minimax exp_f32 ...` prints the coefficients that stand in the headers (needs mpmath; nothing else of the project does).
+Each fit minimises the largest weighted error |weight(x) * (polynomial(x) - target(x))| by Remez exchange on a dense grid of Chebyshev points. Then the
+coefficients are rounded to the working precision one at a time, lowest power first, and the others are fitted again
+after each: a later coefficient makes up for the rounding of an earlier one.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from mpmath import mp, mpf
+
+mp.dps = 50
+Real = Callable[[mpf], mpf]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What to approximate: `target` on [low, high] by a polynomial with the given powers, error weighted by `weight`."""
+
+    target: Real
+    weight: Real
+    low: mpf
+    high: mpf
+    powers: Sequence[int]
+    bits: int  # precision of the coefficients: 24 or 53
+    fixed: dict[int, float] = field(default_factory=dict)  # coefficients that are given
+
+
+def solve(fit: Fit, fixed: dict[int, mpf], grid: Sequence[mpf], values: Sequence[mpf], weights: Sequence[mpf]) -> tuple[dict[int, mpf], mpf]:
+    """The free coefficients of the best polynomial on the grid, and its largest weighted error."""
+    free = [p for p in fit.powers if p not in fixed]
+    rest = [v - sum((c * x**p for p, c in fixed.items()), mpf(0)) for x, v in zip(grid, values, strict=True)]
+    if not free:
+        return {}, max(abs(w * r) for w, r in zip(weights, rest, strict=True))
+    count = len(free) + 1
+    picks = [round(i * (len(grid) - 1) / (count - 1)) for i in range(count)]
+    best: tuple[dict[int, mpf], mpf] = {}, mp.inf
+    for _ in range(200):
+        matrix = mp.matrix(count, count)
+        right = mp.matrix(count, 1)
+        for row, i in enumerate(picks):
+            for column, p in enumerate(free):
+                matrix[row, column] = grid[i] ** p
+            matrix[row, count - 1] = (-1) ** row / weights[i]
+            right[row] = rest[i]
+        answer = mp.lu_solve(matrix, right)
+        coefficients = {p: answer[k] for k, p in enumerate(free)}
+        errors = [w * (sum(c * x**p for p, c in coefficients.items()) - r) for x, w, r in zip(grid, weights, rest, strict=True)]
+        worst = max(abs(e) for e in errors)
+        if worst < best[1]:
+            best = coefficients, worst
+        if worst <= abs(answer[count - 1]) * mpf("1.001"):
+            break
+        peaks = alternating_peaks(errors)
+        while len(peaks) > count:  # drop the smallest, with a neighbour or at an end: what stays still alternates
+            if len(peaks) == count + 1:
+                peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+            else:
+                least = min(range(len(peaks) - 1), key=lambda i: max(abs(errors[peaks[i]]), abs(errors[peaks[i + 1]])))
+                del peaks[least : least + 2]
+        picks = peaks if len(peaks) == count else exchanged(picks, errors)
+    return best
+
+
+def exchanged(picks: Sequence[int], errors: Sequence[mpf]) -> list[int]:
+    """The reference with the point of largest error in it, in place of the neighbour of the same sign."""
+    worst = max(range(len(errors)), key=lambda i: abs(errors[i]))
+    sign = errors[worst] > 0
+    after = next((k for k, i in enumerate(picks) if i > worst), len(picks))
+    if after > 0 and (errors[picks[after - 1]] > 0) == sign:
+        return [*picks[: after - 1], worst, *picks[after:]]
+    if after < len(picks) and (errors[picks[after]] > 0) == sign:
+        return [*picks[:after], worst, *picks[after + 1 :]]
+    return [worst, *picks[:-1]] if after == 0 else [*picks[1:], worst]
+
+
+def alternating_peaks(errors: Sequence[mpf]) -> list[int]:
+    """Index of the largest error in each run of equal sign."""
+    peaks = [0]
+    for i, e in enumerate(errors):
+        if (e > 0) != (errors[peaks[-1]] > 0):
+            peaks.append(i)
+        elif abs(e) > abs(errors[peaks[-1]]):
+            peaks[-1] = i
+    return peaks
+
+
+def rounded(x: mpf, bits: int) -> float:
+    """`x` in the precision of the coefficients."""
+    return float(struct.unpack("f", struct.pack("f", float(x)))[0]) if bits == 24 else float(x)
+
+
+def fitted(fit: Fit, density: int = 24) -> tuple[dict[int, float], float]:
+    """Rounded coefficients by power, and the largest weighted error that they leave."""
+    count = density * (len(fit.powers) + 2)
+    nodes = [mp.cos(mp.pi * (2 * i + 1) / (2 * count)) for i in reversed(range(count))]
+    grid = [(fit.high + fit.low) / 2 + (fit.high - fit.low) / 2 * t for t in nodes]
+    values, weights = [fit.target(x) for x in grid], [abs(fit.weight(x)) for x in grid]
+    fixed = {p: mpf(c) for p, c in fit.fixed.items()}
+    for p in sorted(p for p in fit.powers if p not in fit.fixed):
+        coefficients, _ = solve(fit, fixed, grid, values, weights)
+        fixed[p] = mpf(rounded(coefficients[p], fit.bits))
+    _, worst = solve(fit, fixed, grid, values, weights)
+    return {p: float(fixed[p]) for p in fit.powers}, float(worst)
+
+
+def c_hex(x: float, bits: int) -> str:
+    """A C hexadecimal constant of just the digits that are needed."""
+    mantissa, _, exponent = x.hex().partition("p")
+    digits = mantissa.rstrip("0").rstrip(".")
+    return f"{digits}p{int(exponent)}{'f' if bits == 24 else ''}"
+
+
+LN2 = mp.log(2)
+
+
+def fits() -> dict[str, Fit]:
+    """Every approximation of native/math by name."""
+    half, third = LN2 / 2, mpf(1) / 3
+    slack = mpf("1.0005")  # arguments just outside, by the rounding of the reduction
+    table: dict[str, Fit] = {}
+    # e^r = 1 + r + r^2 p(r). For r < -1/4 other roundings weigh most: there the float32 polynomial is made better.
+    table["exp_f32"] = Fit(
+        lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 * (1 if r > 0 else 2 if r > -0.2 else 6), -half * slack, half * slack, range(5), 24
+    )
+    table["exp_f64"] = Fit(lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), -half * slack, half * slack, range(11), 53)
+    # log(1 + f) = f + f^2 p(f) for 1 + f from 2/3 to 4/3
+    for name, top, bits in (("log_f32", 9, 24),):
+        table[name] = Fit(
+            lambda f: (mp.log1p(f) - f) / f**2, lambda f: f**2 / mp.log1p(f), -third * slack, third * slack, range(top), bits
+        )
+    return table
+
+
+def main(names: Sequence[str]) -> None:
+    table = fits()
+    unknown = [n for n in names if n not in table]
+    if unknown:
+        raise SystemExit(f"bench.minimax: no approximation named {', '.join(unknown)}; there are {', '.join(table)}")
+    for name in names or table:
+        coefficients, worst = fitted(table[name])
+        print(f"{name}: largest weighted error 2^{float(mp.log(worst, 2)):.2f}")
+        for p, c in coefficients.items():
+            print(f"  x^{p:<2} {c_hex(c, table[name].bits)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

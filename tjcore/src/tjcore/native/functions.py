@@ -1,0 +1,40 @@
+"""The transcendental functions that native/math has: one row per function, for code generators, documentation and tests.
+
+`ulp` is the largest error measured, in units in the last place of the result, by dtype: over every float32, and over a dense sample for
+float64 and for two arguments. `python -m bench.ulp --all --write` measures again and rewrites the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`tj_<name>_<dtype>x<lanes>` takes `arity` vectors and comes from `math/<name>_<dtype>.h`."""
+
+    name: str
+    arity: int
+    ulp: Mapping[str, float]  # by dtype, "f32" and "f64": what is not there is not available
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        return tuple(self.ulp)
+
+    def header(self, dtype: str) -> str:
+        """The header to include (after lanes.h, with TJ_LANES set), relative to native/."""
+        if dtype not in self.ulp:
+            raise KeyError(f"{self.name}: no version for {dtype}; there is one for {', '.join(self.ulp)}")
+        return f"math/{self.name}_{dtype}.h"
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    f.name: f
+    for f in (
+        Function("exp", 1, {"f32": 1.0}),
+        Function("log", 1, {"f32": 1.0}),
+        Function("sigmoid", 1, {"f32": 1.0}),
+        Function("tanh", 1, {"f32": 1.0}),
+    )
+}
