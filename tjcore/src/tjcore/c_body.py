@@ -15,7 +15,7 @@ from .c_scalars import literal, scalar_c, vector_c, vector_type
 from .dims import Dim, Size, symbols, to_c
 from .dtypes import DType
 from .errors import InternalError
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Stmt, Store, walk
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store, walk
 from .toolchain import Dialect
 
 VECTOR_BYTES = 64
@@ -47,7 +47,7 @@ class KernelWriter:
         self.types: dict[int, DType] = {}
         self.constants: dict[int, str] = {}
         for stmt in walk(kernel.body):
-            if isinstance(stmt, (Load, Const, Let, Fold, Contract)):
+            if isinstance(stmt, (Load, Const, SizeOf, Let, Fold, Contract)):
                 self.types[stmt.reg] = stmt.dtype
             if isinstance(stmt, Const):
                 self.constants[stmt.reg] = literal(stmt.value, stmt.dtype)
@@ -115,6 +115,8 @@ class KernelWriter:
                     case Load():
                         found.params[stmt.param] = None
                         use_index(stmt.at)
+                    case SizeOf():
+                        use_size(stmt.size)
                     case Let():
                         for arg in stmt.args:
                             use_reg(arg)
@@ -128,7 +130,7 @@ class KernelWriter:
                         visit(stmt.body)
                         if isinstance(stmt, Fold):
                             use_reg(stmt.value)
-                if isinstance(stmt, (Load, Let, Fold)):
+                if isinstance(stmt, (Load, SizeOf, Let, Fold)):
                     defined.add(stmt.reg)
 
         visit(stmts)
@@ -155,6 +157,8 @@ class KernelWriter:
                     pass  # written where it is used
                 case Load():
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {self.kernel.params[stmt.param].name}[{self.index(stmt.at)}];")
+                case SizeOf():
+                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = ({stmt.dtype.c})({self.size(stmt.size)});")
                 case Let():
                     text = scalar_c(stmt.op, stmt.dtype, [self.scalar(a) for a in stmt.args])
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {text};")
@@ -185,6 +189,9 @@ class KernelWriter:
                         text = f"tj_splat_{v}(*({address}))"
                     else:
                         text = f"tj_gather_{v}({address}, {self.size(stride)})"
+                case SizeOf():
+                    v = self.vtype(stmt.reg)
+                    text = f"tj_splat_{v}(({stmt.dtype.c})({self.size(stmt.size)}))"
                 case Let():
                     v = self.vtype(stmt.reg)
                     text = vector_c(stmt.op, stmt.dtype, self.lanes, [self.vector(a, known) for a in stmt.args])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .c_scalars import combine, identity, literal, vector_type
-from .loops import Fold, Let, Load, Loop, Stmt
+from .loops import Fold, Let, Load, Loop, SizeOf, Stmt
 from .numerics import BLOCK_STEPS, lanes_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def call(function: str, *arguments: str) -> str:
 
 def _element_needs(w: KernelWriter, fold: Fold, own: set[int]) -> Needs:
     needs = w.needs(fold.body, own)
-    assigned = any(isinstance(s, (Load, Let)) and s.reg == fold.value for s in fold.body)
+    assigned = any(isinstance(s, (Load, SizeOf, Let)) and s.reg == fold.value for s in fold.body)
     if not assigned and fold.value not in w.constants:
         needs.regs[fold.value] = None
     return needs

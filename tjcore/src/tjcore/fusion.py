@@ -17,7 +17,7 @@ from typing import Literal
 from .access import Index, identity, source_index
 from .graph import Expr, toposort
 from .ops import OPS, same
-from .simplify import scalar_of
+from .simplify import base_of
 
 MAX_NODES = 64
 """Nodes in one kernel: compilers are not linear in the length of a loop body, so long chains are cut."""
@@ -118,7 +118,7 @@ class _Choice:
         if any(zone == "operand" for uses in homes.values() for _, zone in uses):
             if kind != "view":
                 return "a product reads it, and reads only stored tensors"
-            if scalar_of(node) is not None:
+            if base_of(node).op in ("constant", "size"):
                 return "a product reads it, and a constant has no memory to read"
         if len(homes) > 1:
             operations, leaves = self.cost[node]
@@ -162,7 +162,7 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
             leaves[node] = frozenset() if node.op == "broadcast_to" else leaves[node.sources[0]]
         else:
             operations[node] = 0
-            leaves[node] = frozenset() if node.op == "constant" else frozenset([node])
+            leaves[node] = frozenset() if node.op in ("constant", "size") else frozenset([node])
     return {node: (operations[node], len(leaves[node])) for node in nodes}
 
 
@@ -178,7 +178,7 @@ def _group(root: Expr, roots: frozenset[Expr], anchor: Expr | None, reason: str)
         if i < len(node.sources):
             stack.append((node, i + 1))
             source = node.sources[i]
-            if source.op == "input" or (source in roots and source.op != "constant"):
+            if source.op == "input" or (source in roots and source.op not in ("constant", "size")):
                 reads[source] = None
             elif source not in seen:
                 seen.add(source)

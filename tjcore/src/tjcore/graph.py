@@ -91,6 +91,15 @@ class Expr:
     def __rmul__(self, other: Any) -> Expr:
         return _binary("mul", other, self)
 
+    def __truediv__(self, other: Any) -> Expr:
+        return _binary("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return _binary("div", other, self)
+
+    def __abs__(self) -> Expr:
+        return apply("abs", (self,))
+
     def __neg__(self) -> Expr:
         return apply("neg", (self,))
 
@@ -107,6 +116,34 @@ class Expr:
     def positive(self) -> Expr:
         """1 where x > 0, else 0 (NaN included), in x's dtype: the derivative of `relu`."""
         return apply("positive", (self,))
+
+    def equals(self, other: Any) -> Expr:
+        """1 where the two are equal, else 0 (NaN equals nothing), in the operands' dtype."""
+        return _binary("equals", self, other)
+
+    def maximum(self, other: Any) -> Expr:
+        """The larger of the two, NaN if one is, as `numpy.maximum`."""
+        return _binary("maximum", self, other)
+
+    def minimum(self, other: Any) -> Expr:
+        """The smaller of the two, NaN if one is, as `numpy.minimum`."""
+        return _binary("minimum", self, other)
+
+    def pow(self, other: Any) -> Expr:
+        """This to the power of the other, as `numpy.power`."""
+        return _binary("pow", self, other)
+
+    __pow__ = pow
+
+    def sqrt(self) -> Expr:
+        return apply("sqrt", (self,))
+
+    def __getattr__(self, name: str) -> Any:
+        """The op table's functions of one operand as methods: `x.exp()`, `x.tanh()`."""
+        op = OPS.get(name)
+        if op is None or op.kind != "elementwise" or op.arity != 1:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return lambda: apply(name, (self,))
 
     def expand_dims(self, axis: int) -> Expr:
         """A new axis of size 1 at `axis` of the result, as `numpy.expand_dims`."""
@@ -147,6 +184,20 @@ class Expr:
         return apply("sum", (self,), check_axis("sum", axis, self.rank))
 
 
+    def max(self, axis: int = -1) -> Expr:
+        """The largest over one axis; NaN if one is, as `numpy.max`. A call with an empty axis is refused."""
+        return apply("max", (self,), check_axis("max", axis, self.rank))
+
+    def min(self, axis: int = -1) -> Expr:
+        """The smallest over one axis; NaN if one is, as `numpy.min`. A call with an empty axis is refused."""
+        return apply("min", (self,), check_axis("min", axis, self.rank))
+
+    def mean(self, axis: int = -1) -> Expr:
+        """The sum over one axis divided by its size."""
+        axis = check_axis("mean", axis, self.rank)
+        return self.sum(axis) / size_of(self.shape[axis], self.dtype)
+
+
 def apply(op: str, sources: tuple[Expr, ...], arg: Any = None) -> Expr:
     """A checked node of the op table."""
     shape, dtype = OPS[op].infer(sources, arg)
@@ -184,6 +235,15 @@ def constant(value: float, dtype: Any = dtypes.float32) -> Expr:
     if not low <= int(value) <= high:
         raise GraphError(f"constant: {value!r} is out of the range {low}..{high} of {kind}")
     return Expr("constant", (), kind, (), int(value))
+
+
+def size_of(size: Size, dtype: Any = dtypes.float32) -> Expr:
+    """A size as a scalar to compute with: its value at the call, rounded to the dtype."""
+    kind = dtypes.as_dtype(dtype)
+    if isinstance(size, int) and not isinstance(size, bool):
+        return constant(size, kind)
+    (checked,) = check_shape("size_of", (size,))
+    return Expr("size", (), kind, (), checked)
 
 
 def _operand(op: str, value: Any, like: Expr | None) -> Expr:

@@ -8,6 +8,7 @@
     Affine   = sum of var * coefficient, + offset            (coefficients and offset are sizes)
     Stmt     = Load(reg, dtype, param, at)                   reg = param[at]
              | Const(reg, dtype, value)
+             | SizeOf(reg, dtype, size)                      reg = size, rounded to dtype
              | Let(reg, dtype, op, args)                     reg = op(args), one of SCALARS
              | Store(param, at, value)
              | Loop(axis, body, share, lanes)                share: split over the team; lanes: a vector of iterations at a time
@@ -31,12 +32,12 @@ from .access import Affine, show_affine
 from .dims import Dim, Size, at_most
 from .dtypes import DType
 from .errors import InternalError
-from .ops import Shape, show_shape
+from .ops import OPS, Shape, show_shape
 
-SCALARS: dict[str, int] = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "relu": 1, "positive": 1}
-"""Scalar ops of `Let` and how many registers each takes. Those of the op table have the same meaning as there."""
+SCALARS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.kind == "elementwise"}
+"""Scalar ops of `Let` and how many registers each takes: the elementwise rows of the op table, with the same meaning."""
 
-FOLDS = ("add",)
+FOLDS = ("add", "max", "min")
 """Operations a `Fold` can reduce with."""
 
 
@@ -59,6 +60,13 @@ class Const:
     reg: int
     dtype: DType
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    reg: int
+    dtype: DType
+    size: Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +121,7 @@ class Contract:
     scratch: int | None = None
 
 
-Stmt = Load | Const | Let | Store | Loop | Fold | Contract
+Stmt = Load | Const | SizeOf | Let | Store | Loop | Fold | Contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +229,7 @@ def verify_kernel(kernel: Kernel) -> None:
     def check(stmts: Sequence[Stmt], scope: dict[int, Axis], types: dict[int, DType], inside: frozenset[str]) -> None:
         types = dict(types)
 
-        def define(stmt: Load | Const | Let | Fold | Contract) -> None:
+        def define(stmt: Load | Const | SizeOf | Let | Fold | Contract) -> None:
             if stmt.reg in assigned:
                 raise fail(stmt, f"r{stmt.reg} is assigned twice")
             assigned.add(stmt.reg)
@@ -237,7 +245,7 @@ def verify_kernel(kernel: Kernel) -> None:
                 case Load():
                     access(stmt, stmt.param, stmt.at, scope, stmt.dtype)
                     define(stmt)
-                case Const():
+                case Const() | SizeOf():
                     define(stmt)
                 case Let():
                     if SCALARS.get(stmt.op) != len(stmt.args):
@@ -261,7 +269,7 @@ def verify_kernel(kernel: Kernel) -> None:
                     if stmt.op not in FOLDS:
                         raise fail(stmt, f"no fold {stmt.op}")
                     check(stmt.body, enter(stmt.axis, stmt), types, inside | {"fold"})
-                    if not any(isinstance(s, (Load, Const, Let)) and s.reg == stmt.value for s in stmt.body) and stmt.value not in types:
+                    if not any(isinstance(s, (Load, Const, SizeOf, Let)) and s.reg == stmt.value for s in stmt.body) and stmt.value not in types:
                         raise fail(stmt, f"r{stmt.value} is not in scope")
                     define(stmt)
                 case Contract():
@@ -283,6 +291,8 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
             return [f"{pad}r{stmt.reg} = load {at(stmt.param, stmt.at)}"]
         case Const():
             return [f"{pad}r{stmt.reg} = {stmt.value!r} {stmt.dtype}"]
+        case SizeOf():
+            return [f"{pad}r{stmt.reg} = size {stmt.size} {stmt.dtype}"]
         case Let():
             return [f"{pad}r{stmt.reg} = {stmt.op} " + " ".join(f"r{a}" for a in stmt.args)]
         case Store():

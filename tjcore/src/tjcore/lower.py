@@ -13,10 +13,10 @@ from .dtypes import DType
 from .errors import InternalError
 from .fusion import Group
 from .graph import Expr
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, Stmt, Store
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, SizeOf, Stmt, Store
 from .ops import OPS
 
-FOLD_OF = {"sum": "add"}
+FOLD_OF = {"sum": "add", "max": "max", "min": "min"}
 """The loop IR's fold for each reduction op."""
 
 
@@ -49,7 +49,7 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
 
 def _note(group: Group) -> str:
     """The ops of a kernel as a comment says them: in order, runs of one op counted."""
-    names = [m.op for m in group.members if m.op not in ("constant", "broadcast_to", "expand_dims", "squeeze")] or [group.root.op]
+    names = [m.op for m in group.members if m.op not in ("constant", "size", "broadcast_to", "expand_dims", "squeeze")] or [group.root.op]
     words: list[str] = []
     i = 0
     while i < len(names):
@@ -94,6 +94,9 @@ class _Emitter:
             elif here.op == "constant":
                 reg = self.new()
                 body.append(Const(reg, here.dtype, here.arg))
+            elif here.op == "size":
+                reg = self.new()
+                body.append(SizeOf(reg, here.dtype, here.arg))
             else:
                 kind = OPS[here.op].kind
                 if kind not in ("elementwise", "view"):

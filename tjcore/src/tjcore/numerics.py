@@ -6,6 +6,7 @@ the definition; docs/numerics.md quotes them, and every toolchain is compared wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,17 @@ def lanes_of(itemsize: int) -> int:
     return LANE_BYTES // itemsize
 
 
-def fold(op: np.ufunc, identity: Any, empty: Any, x: Array, axis: int) -> Array:
+def maximum(a: Array, b: Array) -> Array:
+    """The larger of two; NaN if one is; of equal ones (-0.0 and 0.0) the first."""
+    return np.where((a >= b) | (a != a), a, b)
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller of two; NaN if one is; of equal ones (-0.0 and 0.0) the first."""
+    return np.where((a <= b) | (a != a), a, b)
+
+
+def fold(op: Callable[[Array, Array], Array], identity: Any, empty: Any, x: Array, axis: int) -> Array:
     """Reduce `x` over `axis` by tjcore's tree, which depends on nothing but the extent and the element size.
 
     `identity` must be a true identity of `op` (for addition that is -0.0: x + -0.0 is x for every x);

@@ -6,6 +6,7 @@ An elementwise op's scalar meaning in loops has the op's own name (see `loops.SC
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,7 @@ from . import dtypes, numerics
 from .dims import Dim, Size, SizeExpr
 from .dtypes import DType
 from .errors import GraphError
+from .native.functions import FUNCTIONS
 
 if TYPE_CHECKING:
     from .graph import Expr
@@ -118,6 +120,20 @@ def _elementwise(name: str) -> Callable[[tuple[Expr, ...], Any], tuple[Shape, DT
     return infer
 
 
+def _float_elementwise(name: str) -> Callable[[tuple[Expr, ...], Any], tuple[Shape, DType]]:
+    function = FUNCTIONS.get(name)
+
+    def infer(sources: tuple[Expr, ...], arg: Any) -> tuple[Shape, DType]:
+        shape, dtype = _elementwise(name)(sources, arg)
+        if dtype.kind != "float":
+            raise GraphError(f"{name}: needs a float dtype, got {dtype}; cast it first")
+        if function is not None and dtype.short not in function.dtypes:
+            raise GraphError(f"{name}: is not there for {dtype} yet; it is for {', '.join(function.dtypes)}")
+        return shape, dtype
+
+    return infer
+
+
 def _infer_expand_dims(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
     (x,) = sources
     return (*x.shape[:axis], 1, *x.shape[axis:]), x.dtype
@@ -183,6 +199,32 @@ def _sum(axis: int, size: Any, x: Any) -> Any:
         return numerics.fold(np.add, zero, 0, x, axis)
 
 
+def _extreme(op: Callable[[Any, Any], Any], sign: int) -> Meaning:
+    def meaning(axis: int, size: Any, x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return numerics.fold(op, lowest(dtypes.as_dtype(x.dtype), sign), 0, x, axis)
+
+    return meaning
+
+
+def lowest(dtype: DType, sign: int = 1) -> float:
+    """The identity of max, or of min for `sign` -1: the least (greatest) value there is."""
+    if dtype.kind == "float":
+        return -math.inf * sign
+    info = np.iinfo(dtype.numpy)
+    return int(info.min if sign > 0 else info.max)
+
+
+def _wide(function: Callable[..., Any]) -> Meaning:
+    """The function in float64, rounded: for float32 that is correct but for the rarest ties."""
+
+    def meaning(arg: None, size: Any, *arrays: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*(np.asarray(a, np.float64) for a in arrays)).astype(arrays[0].dtype)
+
+    return meaning
+
+
 def _quiet(ufunc: Callable[..., Any]) -> Meaning:
     def meaning(arg: None, size: Any, *arrays: Any) -> Any:
         with np.errstate(all="ignore"):
@@ -218,8 +260,71 @@ def _matmul_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
     return g @ b.transpose(), a.transpose() @ g
 
 
+def _extreme_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    """To the elements that equal the extreme, in equal parts."""
+    (x,) = node.sources
+    axis = node.arg
+    ties = x.equals(node.expand_dims(axis).broadcast_to(x.shape))
+    share = (g / ties.sum(axis)).expand_dims(axis).broadcast_to(x.shape)
+    return (ties * share,)
+
+
+def _pick_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    """To the operand that was taken, half to each where they are equal."""
+    a, b = node.sources
+    half = a.equals(b) * 0.5
+    first = half + (a - b).positive() if node.op == "maximum" else half + (b - a).positive()
+    return g * first, g * (1 - first)
+
+
 def _row(name: str, arity: int, meaning: Meaning, gradient: Gradient | None) -> Op:
     return Op(name, arity, "elementwise", _elementwise(name), meaning, gradient)
+
+
+def _float_row(name: str, arity: int, meaning: Meaning, gradient: Gradient | None) -> Op:
+    ulp = max(FUNCTIONS[name].ulp.values()) if name in FUNCTIONS else 0.0
+    return Op(name, arity, "elementwise", _float_elementwise(name), meaning, gradient, ulp)
+
+
+def _sigmoid(x: Any) -> Any:
+    return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+# Transcendental functions: the meaning in float64 NumPy, and the gradient. A function is an op as soon as native/math has it.
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], Gradient]] = {
+    "exp": (np.exp, lambda node, g: (g * node,)),
+    "exp2": (np.exp2, lambda node, g: (g * node * math.log(2),)),
+    "expm1": (np.expm1, lambda node, g: (g * (node + 1),)),
+    "log": (np.log, lambda node, g: (g / node.sources[0],)),
+    "log2": (np.log2, lambda node, g: (g / (node.sources[0] * math.log(2)),)),
+    "log10": (np.log10, lambda node, g: (g / (node.sources[0] * math.log(10)),)),
+    "log1p": (np.log1p, lambda node, g: (g / (node.sources[0] + 1),)),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), lambda node, g: (g * -0.5 * node / node.sources[0],)),
+    "sigmoid": (_sigmoid, lambda node, g: (g * node * (1 - node),)),
+    "tanh": (np.tanh, lambda node, g: (g * (1 - node * node),)),
+    "erf": (_erf, lambda node, g: (g * (2 / math.sqrt(math.pi)) * (-(node.sources[0] * node.sources[0])).exp(),)),
+    "sin": (np.sin, lambda node, g: (g * node.sources[0].cos(),)),
+    "cos": (np.cos, lambda node, g: (-(g * node.sources[0].sin()),)),
+    "tan": (np.tan, lambda node, g: (g * (1 + node * node),)),
+    "asin": (np.arcsin, lambda node, g: (g / (1 - node.sources[0] * node.sources[0]).sqrt(),)),
+    "acos": (np.arccos, lambda node, g: (-(g / (1 - node.sources[0] * node.sources[0]).sqrt()),)),
+    "atan": (np.arctan, lambda node, g: (g / (1 + node.sources[0] * node.sources[0]),)),
+    "sinh": (np.sinh, lambda node, g: (g * node.sources[0].cosh(),)),
+    "cosh": (np.cosh, lambda node, g: (g * node.sources[0].sinh(),)),
+    "asinh": (np.arcsinh, lambda node, g: (g / (node.sources[0] * node.sources[0] + 1).sqrt(),)),
+    "acosh": (np.arccosh, lambda node, g: (g / (node.sources[0] * node.sources[0] - 1).sqrt(),)),
+    "atanh": (np.arctanh, lambda node, g: (g / (1 - node.sources[0] * node.sources[0]),)),
+    "cbrt": (np.cbrt, lambda node, g: (g * node / (node.sources[0] * 3),)),
+    "pow": (
+        np.power,
+        lambda node, g: (
+            g * node.sources[1] * node.sources[0].pow(node.sources[1] - 1),
+            g * node * node.sources[0].log(),
+        ),
+    ),
+}
 
 
 def _unreachable(arg: Any, size: Any, *arrays: Any) -> Any:
@@ -231,17 +336,31 @@ OPS: dict[str, Op] = {
     for op in (
         Op("input", 0, "leaf", _leaf, _unreachable, None),
         Op("constant", 0, "leaf", _leaf, _unreachable, None),
+        Op("size", 0, "leaf", _leaf, _unreachable, None),
         _row("add", 2, _quiet(np.add), lambda node, g: (g, g)),
         _row("sub", 2, _quiet(np.subtract), lambda node, g: (g, -g)),
         _row("mul", 2, _quiet(np.multiply), lambda node, g: (g * node.sources[1], g * node.sources[0])),
         _row("neg", 1, _quiet(np.negative), lambda node, g: (-g,)),
         _row("relu", 1, _relu, lambda node, g: (g * node.sources[0].positive(),)),
         _row("positive", 1, _positive, lambda node, g: (None,)),
+        _row("equals", 2, lambda a, s, x, y: (x == y).astype(x.dtype), lambda node, g: (None, None)),
+        _row("abs", 1, _quiet(np.abs), lambda node, g: (g * (node.sources[0].positive() - (-node.sources[0]).positive()),)),
+        _row("maximum", 2, _quiet(numerics.maximum), _pick_gradient),
+        _row("minimum", 2, _quiet(numerics.minimum), _pick_gradient),
+        _float_row("div", 2, _quiet(np.divide), lambda node, g: (g / node.sources[1], -(g * node / node.sources[1]))),
+        _float_row("sqrt", 1, _quiet(np.sqrt), lambda node, g: (g * 0.5 / node,)),
+        _float_row("floor", 1, _quiet(np.floor), lambda node, g: (None,)),
+        _float_row("ceil", 1, _quiet(np.ceil), lambda node, g: (None,)),
+        _float_row("trunc", 1, _quiet(np.trunc), lambda node, g: (None,)),
+        _float_row("round", 1, _quiet(np.rint), lambda node, g: (None,)),
+        *(_float_row(name, FUNCTIONS[name].arity, _wide(f), slope) for name, (f, slope) in _FUNCTIONS.items() if name in FUNCTIONS),
         Op("expand_dims", 1, "view", _infer_expand_dims, lambda a, s, x: np.expand_dims(x, a), lambda node, g: (g.squeeze(node.arg),)),
         Op("squeeze", 1, "view", _infer_squeeze, lambda a, s, x: np.squeeze(x, a), lambda node, g: (g.expand_dims(node.arg),)),
         Op("broadcast_to", 1, "view", _infer_broadcast, lambda a, s, x: np.broadcast_to(x, tuple(map(s, a))), _broadcast_gradient),
         Op("transpose", 1, "view", _infer_transpose, lambda a, s, x: np.transpose(x, a), _transpose_gradient),
         Op("sum", 1, "reduce", _infer_reduce, _sum, _sum_gradient),
+        Op("max", 1, "reduce", _infer_reduce, _extreme(numerics.maximum, 1), _extreme_gradient),
+        Op("min", 1, "reduce", _infer_reduce, _extreme(numerics.minimum, -1), _extreme_gradient),
         Op("matmul", 2, "contract", _infer_matmul, lambda a, s, x, y: numerics.product(x, y), _matmul_gradient),
     )
 }

@@ -36,6 +36,8 @@ def evaluate_graph(outputs: Sequence[Expr], arrays: Mapping[str, NDArray[Any]], 
             value = arrays[node.arg]
         elif node.op == "constant":
             value = np.asarray(node.arg, node.dtype.numpy)
+        elif node.op == "size":
+            value = np.asarray(size(node.arg)).astype(node.dtype.numpy)
         else:
             value = OPS[node.op].meaning(node.arg, size, *(values[s] for s in node.sources))
             value = np.asarray(value, node.dtype.numpy)

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from . import __version__
 from .c_body import KernelWriter
 from .c_contract import contract, contract_dims
+from .c_scalars import header
 from .dims import C_HELPERS, Dim
-from .loops import Buffer, Contract, Kernel, Loop, Program, Stmt, walk
+from .loops import Buffer, Contract, Kernel, Let, Loop, Program, Stmt, walk
 from .ops import show_shape
 from .toolchain import Dialect
 
@@ -87,8 +88,10 @@ def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: set[int]) ->
     if dialect.prelude:
         lines.append(dialect.prelude)
     lines.append('#include "tj.h"')
-    for lanes in sorted(widths):
+    headers = {header(s.op, s.dtype) for s in statements if isinstance(s, Let)} - {None}
+    for lanes in sorted(widths | {1}):
         lines += ["#undef TJ_LANES", f"#define TJ_LANES {lanes}", '#include "lanes.h"']
+        lines += [f'#include "{name}"' for name in sorted(h for h in headers if h)]
     lines.append('#include "fold.h"')
     if any(isinstance(s, Contract) for s in statements):
         lines.append('#include "support.h"')

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import Affine
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Stmt, Store, map_index, walk
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store, map_index, walk
 from .ops import same
 
 
@@ -125,7 +125,7 @@ def _hoist(var: int, body: tuple[Stmt, ...], varying: set[int] | None = None) ->
             case Let():
                 moves = not any(arg in varying for arg in stmt.args)
             case _:
-                moves = isinstance(stmt, Const)
+                moves = isinstance(stmt, (Const, SizeOf))
         (out if moves else inside).append(stmt)
         if not moves and isinstance(stmt, (Load, Let)):
             varying.add(stmt.reg)

@@ -52,9 +52,15 @@ def _rewrite(node: Expr) -> Expr | None:
 
 def scalar_of(node: Expr) -> float | None:
     """The number that a constant, possibly broadcast, holds everywhere; None for anything else."""
-    while node.op in ("broadcast_to", "expand_dims", "squeeze", "transpose"):
+    base = base_of(node)
+    return base.arg if base.op == "constant" else None
+
+
+def base_of(node: Expr) -> Expr:
+    """What a chain of views looks at."""
+    while OPS[node.op].kind == "view":
         (node,) = node.sources
-    return node.arg if node.op == "constant" else None
+    return node
 
 
 def _fold_constants(node: Expr) -> Expr | None:
@@ -89,6 +95,11 @@ def _sub(node: Expr) -> Expr | None:
 def _mul(node: Expr) -> Expr | None:
     a, b = node.sources
     return a if _is(b, 1) else b if _is(a, 1) else None
+
+
+def _div(node: Expr) -> Expr | None:
+    a, b = node.sources
+    return a if _is(b, 1) else None
 
 
 def _neg(node: Expr) -> Expr | None:
@@ -129,6 +140,7 @@ _RULES: dict[str, Rule] = {
     "add": _add,
     "sub": _sub,
     "mul": _mul,
+    "div": _div,
     "neg": _neg,
     "relu": _relu,
     "transpose": _transpose,

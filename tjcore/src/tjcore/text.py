@@ -23,7 +23,7 @@ from typing import Any
 from .dims import Dim, Size, collect_dims, parse_size
 from .dtypes import as_dtype
 from .errors import GraphError
-from .graph import Expr, apply, constant, input, toposort
+from .graph import Expr, apply, constant, input, size_of, toposort
 from .ops import OPS, show_shape
 
 HEADER = "tensorjit graph 1"
@@ -45,6 +45,7 @@ def show_graph(outputs: Sequence[Expr]) -> str:
 def graph_dims(nodes: Sequence[Expr]) -> dict[str, Dim]:
     """Every symbol of the nodes' shapes by name; GraphError for one name with two different bounds."""
     distinct = dict.fromkeys(size for node in nodes for size in node.shape if not isinstance(size, int))
+    distinct |= dict.fromkeys(node.arg for node in nodes if node.op == "size")
     return collect_dims([tuple(distinct)])
 
 
@@ -54,6 +55,8 @@ def _show_node(node: Expr, number: dict[Expr, int]) -> str:
     if node.op == "constant":
         value = node.arg.hex() if isinstance(node.arg, float) else str(node.arg)
         return f"constant {node.dtype} {value}"
+    if node.op == "size":
+        return f"size {node.dtype} {node.arg}"
     words = [node.op, *(f"%{number[s]}" for s in node.sources)]
     if node.arg is not None:
         words.append(show_shape(node.arg) if isinstance(node.arg, tuple) else str(node.arg))
@@ -98,6 +101,9 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
         dtype, value = rest.split(" ")
         kind = as_dtype(dtype)
         return constant(float.fromhex(value) if kind.kind == "float" else int(value), kind)
+    if op == "size":
+        dtype, _, size = rest.partition(" ")
+        return size_of(parse_size(size, dims), dtype)
     if op not in OPS:
         raise GraphError(f"no op {op!r}")
     sources: list[Expr] = []

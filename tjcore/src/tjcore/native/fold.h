@@ -11,6 +11,8 @@
 
 /* How two partial results become one, the one of lower index on the left; V names the type in the functions of lanes.h. */
 #define TJ_COMBINE_add(V, a, b) ((a) + (b))
+#define TJ_COMBINE_max(V, a, b) tj_max_##V(a, b)
+#define TJ_COMBINE_min(V, a, b) tj_min_##V(a, b)
 
 /* Blocks folded so far: each level holds a complete subtree, larger ones first. */
 #define TJ_FOLD_TREE(OP, V, T)                                                                         \
@@ -68,6 +70,8 @@
   TJ_FOLD_TREE(OP, i32x1, int32_t)                                                                     \
   TJ_FOLD_TREE(OP, i64x1, int64_t)
 TJ_FOLD_TREES(add)
+TJ_FOLD_TREES(max)
+TJ_FOLD_TREES(min)
 
 #if TJ_VECTOR_BYTES
 /* One vector folded by halves. */
@@ -86,6 +90,23 @@ TJ_HALVE_VECTORS(add, f32)
 TJ_HALVE_VECTORS(add, f64)
 TJ_HALVE_VECTORS(add, i32)
 TJ_HALVE_VECTORS(add, i64)
+
+/* The same where the combination is no operator: through memory. */
+#define TJ_HALVE_STORED(OP, NAME, W)                                                                   \
+  TJ_INLINE NAME##x1 tj_halve_##OP##_##NAME##x##W(NAME##x##W v) {                                      \
+    NAME##x1 lane[W];                                                                                  \
+    *(NAME##x##W##_any *)lane = v;                                                                     \
+    return tj_halve_##OP##_##NAME##x1(lane, W);                                                        \
+  }
+#define TJ_HALVE_STORED_ALL(OP)                                                                        \
+  TJ_HALVE_STORED(OP, f32, 8)                                                                          \
+  TJ_HALVE_STORED(OP, f32, 16)                                                                         \
+  TJ_HALVE_STORED(OP, f64, 8)                                                                          \
+  TJ_HALVE_STORED(OP, i32, 8)                                                                          \
+  TJ_HALVE_STORED(OP, i32, 16)                                                                         \
+  TJ_HALVE_STORED(OP, i64, 8)
+TJ_HALVE_STORED_ALL(max)
+TJ_HALVE_STORED_ALL(min)
 
 /* Elements that lie `stride` apart, as a vector. */
 #define TJ_STRIDED(NAME, W)                                                                            \
