@@ -82,9 +82,8 @@ class Peer(harness.Base):
         graph = tj.CompiledGraph(harness.outs(out), backend=self.variant, threads=self.threads, max_bytes=2**33)
         names = list(shapes)
 
-        def f(*arrays):
-            return graph(**dict(zip(names, arrays, strict=True)))
-
+        # as a user would write it: graph(x=x, a=a, ...)
+        f = eval(f"lambda {', '.join(names)}: graph({', '.join(f'{n}={n}' for n in names)})", {"graph": graph})
         f.graph = graph
         return f
 

@@ -9,20 +9,15 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from . import __version__, cache, cpu
 from .loops import Program
-from .memory import ALIGNMENT
+from .native_call import NativeEntry
 from .options import Options, setting
 from .plugins import Selected, choose
 from .render_c import ENTRY
-from .toolchain import FFI, Artifact, Library, SourceUnit, Toolchain
+from .toolchain import Artifact, Library, SourceUnit, Toolchain
 
 NATIVE = Path(__file__).parent / "native"
 SUPPORT_FILES = ("pool.c", "contract.c", "contract_f32.c", "contract_f64.c", "contract_i32.c", "contract_i64.c")
@@ -39,29 +34,8 @@ class Built:
         self.toolchain = toolchain
         self.version = toolchain.probe()
         self.source = unit.text
+        self.entry = NativeEntry(library.function(ENTRY), support)
         self._library = library  # keeps the code loaded
-        self._entry = library.function(ENTRY)
-        if support is not None:
-            self._pool_run = support.function("tj_pool_run")
-            self._table = support.function("tj_support_table")()
-        self._native = support is not None
-
-    def run(
-        self, arrays: Sequence[NDArray[Any]], arena: NDArray[np.uint8], offsets: Sequence[int], dims: Sequence[int], threads: int
-    ) -> None:
-        """One call: inputs and outputs in plan order, then the temporaries at `offsets` in the arena, which has room to be aligned."""
-        from_buffer = FFI.from_buffer
-        pointers: list[Any] = [from_buffer(a) for a in arrays]
-        if offsets:
-            base = from_buffer(arena)
-            start = -int(FFI.cast("uintptr_t", base)) % ALIGNMENT
-            pointers += [base + (start + offset) for offset in offsets]
-        buffers = FFI.new("void *[]", pointers or 1)
-        sizes = FFI.new("int64_t[]", dims or 1)
-        if self._native:
-            self._pool_run(self._entry, self._table, buffers, sizes, threads)
-        else:
-            self._entry(FFI.NULL, buffers, sizes)
 
 
 def build(program: Program, options: Options) -> Built:

@@ -23,9 +23,27 @@ class Guards:
 
     def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim]) -> None:
         self.inputs = [_Input(node, i) for i, node in enumerate(inputs)]
+        self._fast = [(g.name, g.dtype.numpy) for g in self.inputs]
         self.names = frozenset(g.name for g in self.inputs)
         self.symbols = tuple(symbols)
         self.by_name = {d.name: d for d in symbols}
+
+    def key(self, arrays: Mapping[str, Any]) -> tuple[tuple[tuple[int, ...], ...], tuple[NDArray[Any], ...]] | None:
+        """The shapes, and the arrays in plan order, if names, kinds, dtypes and layouts are just as declared; None sends the caller to `check`.
+
+        Shapes that have passed `check` once need not be checked again.
+        """
+        if len(arrays) != len(self._fast):
+            return None
+        shapes = []
+        given = []
+        for name, dtype in self._fast:
+            array = arrays.get(name)
+            if type(array) is not np.ndarray or array.dtype is not dtype or not array.flags.carray:
+                return None
+            shapes.append(array.shape)
+            given.append(array)
+        return tuple(shapes), tuple(given)
 
     def check(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> tuple[tuple[NDArray[Any], ...], tuple[int, ...]]:
         """The arrays in plan order and the size of each symbol in plan order."""

@@ -19,7 +19,8 @@ from .errors import BudgetError
 from .graph import Expr
 from .guards import Guards
 from .layout import Layout, Placement
-from .memory import ALIGNMENT, Allocation
+from .memory import Allocation
+from .native_call import Frame
 from .options import Options
 from .program import Plan, compile_plan
 
@@ -38,6 +39,37 @@ class CallMemory:
     allocations: tuple[Allocation, ...]
     bindings: Mapping[str, int]
     kernel_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """What is remembered of one set of sizes."""
+
+    placement: Placement
+    outputs: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    frame: Frame
+
+
+class ArenaPool:
+    """Arenas that calls have finished with. At most `MOST` of them, none above `LARGEST` bytes: the rest goes back to the system."""
+
+    MOST = 4
+    LARGEST = 64 * 2**20
+
+    def __init__(self) -> None:
+        self._free: list[NDArray[np.uint8]] = []
+
+    def take(self, nbytes: int) -> NDArray[np.uint8]:
+        """An arena of at least `nbytes`, its contents undefined. No other call has it until it is given back."""
+        try:
+            arena = self._free.pop()
+        except IndexError:
+            return np.empty(nbytes, np.uint8)
+        return arena if arena.nbytes >= nbytes else np.empty(nbytes, np.uint8)
+
+    def give(self, arena: NDArray[np.uint8]) -> None:
+        if arena.nbytes <= self.LARGEST and len(self._free) < self.MOST:
+            self._free.append(arena)
 
 
 class CompiledGraph:
@@ -66,10 +98,14 @@ class CompiledGraph:
         self._guards = Guards(self.plan.inputs, self.plan.symbols)
         self._layout = Layout(self.plan, self.options.reuse)
         self._built: Built = build(self.plan.program, self.options)
-        self._placements: dict[tuple[int, ...], Placement] = {}
+        self._entry = self._built.entry
+        self._threads = self.options.threads
+        self._sizes: dict[tuple[int, ...], _Sized] = {}
+        self._seen: dict[tuple[tuple[int, ...], ...], _Sized] = {}
+        self._arenas = ArenaPool()
         self._lock = threading.Lock()
         self._calls = 0
-        self._last_memory: CallMemory | None = None
+        self._last: Placement | None = None
 
     def __reduce__(self) -> Any:
         return _rebuild, (self._outputs, self.options)
@@ -111,10 +147,34 @@ class CompiledGraph:
     @property
     def last_memory(self) -> CallMemory | None:
         """The memory of the last completed call, or None before the first."""
-        return self._last_memory
+        last = self._last
+        if last is None:
+            return None
+        return CallMemory(
+            last.temporary_bytes,
+            last.unreused_temporary_bytes,
+            last.output_bytes,
+            last.input_bytes,
+            last.allocations,
+            last.bindings,
+            len(self.plan.kernels),
+        )
 
     def __call__(self, **arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        return self._run({}, arrays)
+        guards = self._guards
+        key = guards.key(arrays)
+        if key is None:  # something differs from the declaration: find out what, and say so
+            return self._run({}, arrays)
+        shapes, given = key
+        sized = self._seen.get(shapes)
+        if sized is None:
+            _, dims = guards.check({}, arrays)
+            sized = self._sized(dims)
+            with self._lock:
+                while len(self._seen) >= REMEMBERED_SIZES:
+                    self._seen.pop(next(iter(self._seen)))
+                self._seen[shapes] = sized
+        return self._execute(given, sized)
 
     def run_with_bindings(self, bindings: Mapping[str, int], /, **arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         """A call that also gives the sizes of symbols by name."""
@@ -122,35 +182,38 @@ class CompiledGraph:
 
     def _run(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> tuple[NDArray[Any], ...]:
         given, dims = self._guards.check(bindings, arrays)
-        placement = self._placements.get(dims)
-        if placement is None:
-            placement = self._place(dims)
-        first = len(given)
-        outputs = tuple(np.empty(placement.shapes[first + i], node.dtype.numpy) for i, node in enumerate(self.plan.outputs))
-        arena = np.empty(placement.temporary_bytes + ALIGNMENT, np.uint8)
-        self._built.run([*given, *outputs], arena, placement.offsets, dims, self.options.threads)
-        memory = CallMemory(
-            placement.temporary_bytes,
-            placement.unreused_temporary_bytes,
-            placement.output_bytes,
-            placement.input_bytes,
-            placement.allocations,
-            placement.bindings,
-            len(self.plan.kernels),
-        )
+        return self._execute(given, self._sized(dims))
+
+    def _execute(self, given: Sequence[NDArray[Any]], sized: _Sized) -> tuple[NDArray[Any], ...]:
+        empty = np.empty
+        outputs = tuple([empty(shape, dtype) for shape, dtype in sized.outputs])
+        frame = sized.frame
+        arena = None
+        if frame.arena_bytes:
+            arena = self._arenas.take(frame.arena_bytes)
+        self._entry.call((*given, *outputs), arena, frame, self._threads)
+        if arena is not None:
+            self._arenas.give(arena)
         with self._lock:
             self._calls += 1
-            self._last_memory = memory
+            self._last = sized.placement
         return outputs
 
-    def _place(self, dims: tuple[int, ...]) -> Placement:
+    def _sized(self, dims: tuple[int, ...]) -> _Sized:
+        sized = self._sizes.get(dims)
+        if sized is not None:
+            return sized
         placement = self._layout.place(dims)
         self._check_budget(placement)
+        first = len(self.plan.inputs)
+        shapes = placement.shapes[first : first + len(self.plan.outputs)]
+        outputs = tuple((shape, node.dtype.numpy) for shape, node in zip(shapes, self.plan.outputs, strict=True))
+        sized = _Sized(placement, outputs, Frame(dims, placement.offsets, placement.temporary_bytes))
         with self._lock:
-            while len(self._placements) >= REMEMBERED_SIZES:
-                self._placements.pop(next(iter(self._placements)))
-            self._placements[dims] = placement
-        return placement
+            while len(self._sizes) >= REMEMBERED_SIZES:
+                self._sizes.pop(next(iter(self._sizes)))
+            self._sizes[dims] = sized
+        return sized
 
     def _check_budget(self, placement: Placement) -> None:
         budget = self.options.max_bytes
