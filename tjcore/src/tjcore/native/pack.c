@@ -384,7 +384,7 @@ static int run(search *p) {
     for (int32_t v = 0; v < p->count; v++) {
         put_back(p, v);
         p->twin[v] = -1;
-        /* Rows come sorted by size, then place, so a twin can only be the row before. */
+        /* Rows come sorted by length, size and place, so a twin can only be the row before. */
         if (v && p->size[v - 1] == p->size[v] && p->lo[v - 1] == p->lo[v] && p->hi[v - 1] == p->hi[v]) p->twin[v] = v - 1;
     }
     for (int32_t s = 0; s < p->sections; s++) {
