@@ -27,7 +27,7 @@ def native_search(ffi: Any, library: Any) -> SearchFunction:
 
     def search(instance: Instance, capacity: int, budget: int) -> Found:
         largest = max(capacity, sum(instance.size) * max(instance.sections, 1))
-        if largest >= 2**61:
+        if largest >= 2**55:
             return python_search.search(instance, capacity, budget)
         lo, hi = (np.array(column, dtype=np.int32) for column in (instance.lo, instance.hi))
         size = np.array(instance.size, dtype=np.int64)

@@ -58,8 +58,11 @@ TASTES = (
     (SMALL, LEFT),
     (TROUBLE, RIGHT),
 )
-# Nodes of the first dives, per buffer; each round of tastes doubles it.
+# Nodes of the first dives, per buffer; every second round of tastes doubles it.
 FIRST_DIVE = 4
+# From the second round on a taste is blurred: each preference is scaled by up to twice, in steps of one 64th, from a fixed sequence.
+# Without it the rounds would run into the same trouble again.
+BLUR = 64
 # What may be remembered: entries, entries per set of buffers, and words (one per section of an entry, one per 64 buffers).
 MEMORY_ENTRIES, MEMORY_PER_SET, MEMORY_WORDS = 1 << 16, 8, 1 << 20
 
@@ -93,7 +96,8 @@ class _Search:
         self.capacity, self.budget = capacity, budget
         count, sections = len(instance), instance.sections
         self.steps = self.nodes = self.node_limit = 0
-        self.value = self.tie = 0
+        self.value = self.tie = self.round = 0
+        self.noise = 88172645463325252
         self.offset = [0] * count
         self.floor = [0] * count
         self.top = [0] * sections
@@ -149,7 +153,9 @@ class _Search:
                     return Found(outcome, tuple(self.offset) if outcome is Outcome.FOUND else (), self.steps)
                 if self.steps > self.budget:
                     return Found(outcome, (), self.steps)
-            dive *= 2
+            if self.round % 2:
+                dive *= 2
+            self.round += 1
 
     # --- state and its trail ---
 
@@ -304,10 +310,21 @@ class _Search:
                     best, fewest, best_key, best_lift = s, ways, key, lift
         base = top[best]
         stand = [v for v in self.left[best] if self.floor[v] == base and (self.twin[v] < 0 or not self.unplaced[self.twin[v]])]
-        stand.sort(key=self._preference, reverse=True)  # stable: equals stay in index order
+        stand.sort(key=self._blurred, reverse=True)  # stable: equals stay in index order
         frame.ways = stand if best_lift == NOTHING else [*stand, -1 - best]
         frame.lifted = best_lift
         return True
+
+    def _blurred(self, v: int) -> int:
+        if not self.round:
+            return self._preference(v)
+        # Xorshift: the same sequence in Python and in C.
+        noise = self.noise
+        noise ^= noise << 13 & (1 << 64) - 1
+        noise ^= noise >> 7
+        noise ^= noise << 17 & (1 << 64) - 1
+        self.noise = noise
+        return self._preference(v) * (BLUR + noise % BLUR)
 
     def _preference(self, v: int) -> int:
         value, lo, hi = self.value, self.lo[v], self.hi[v]

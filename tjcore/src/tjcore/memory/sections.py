@@ -2,8 +2,8 @@
 
 In: rectangles with any start and stop. Out: an `Instance` whose buffers cover ranges of *sections*, and the buffer behind each row.
 A section is a maximal set of buffers live together; every two conflicting buffers share one, so nothing else about time matters.
-Law: rows are sorted by falling length in sections, then falling size, then place, so that equal rows stand side by side; sizes are divided by
-their greatest common divisor, `unit`.
+Law: rows are sorted by falling size, then by place, so that equal rows stand side by side; sizes are divided by their greatest common
+divisor, `unit`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def compress(problem: Rectangles) -> Instance:
             grown = False
     lo = [bisect.bisect_left(section_at, start) for start in problem.start]
     hi = [bisect.bisect_left(section_at, stop) for stop in problem.stop]
-    origin = sorted(range(len(problem)), key=lambda i: (lo[i] - hi[i], -problem.size[i], lo[i], i))
+    origin = sorted(range(len(problem)), key=lambda i: (-problem.size[i], lo[i], hi[i], i))
     unit = math.gcd(*problem.size) or 1
     return Instance(
         len(section_at),

@@ -62,8 +62,9 @@ def _descend(instance: Instance, best: _Best, bound: int, effort: int, search: S
     """Improve `best` while steps last; returns the steps taken and the highest capacity proved impossible (in units)."""
     steps = 0
     impossible = bound - 1
-    # The lower bound is usually within reach, so it gets half of the effort; after that halve the gap between what was found and what was not.
-    target, share = bound, max(effort // 2, 1)
+    # The lower bound is usually within reach, so it comes first and gets a good share of the effort. After that halve the gap between what was
+    # found and what was not; when nothing is left between, go over what was given up again, with larger shares.
+    target, share = bound, max(min(effort, DEFAULT_EFFORT) // 2, effort // 8, 1)
     given_up = impossible
     while steps < effort:
         found = search(instance, target, min(share, effort - steps))
@@ -79,15 +80,14 @@ def _descend(instance: Instance, best: _Best, bound: int, effort: int, search: S
             impossible = target
         else:
             given_up = target
+        if target == bound:
+            share = max(effort // 8, 1)
         height = best.height // instance.unit
         given_up = max(given_up, impossible)
         if height - 1 <= impossible:
             break
         if height - 1 <= given_up:
-            # Nothing left between: go back over what was given up, with what is left.
-            given_up, share = impossible, effort - steps
-        else:
-            share = max((effort - steps) // 4, 1)
+            given_up, share = impossible, share * 2
         target = (given_up + height) // 2
     return steps, impossible
 

@@ -1,7 +1,7 @@
 /* Exact packing search: the C twin of memory/search.py, step for step.
  *
  * In:  `count` buffers; buffer v covers sections lo[v] .. hi[v] - 1 of `sections`, is size[v] > 0 high, and equal sizes may repeat;
- *      a capacity, and a budget of steps. The caller makes sure that no sum of sizes, and no size times sections, passes 2^61.
+ *      a capacity, and a budget of steps. The caller makes sure that the sum of sizes times sections stays below 2^55.
  * Out: TJ_PACK_FOUND and offset[], TJ_PACK_IMPOSSIBLE, TJ_PACK_EXHAUSTED, or TJ_PACK_NO_MEMORY; steps[0] is what it took.
  * Law: outcome, offsets and steps equal those of memory/search.py. The comments there say why each thing is done; the names are the same.
  * No globals and no recursion: any number of threads may search at once.
@@ -18,7 +18,7 @@ enum { SLACK, LOW, LEFT, RIGHT };
 static const int tastes[][2] = {
     {LENGTH, RIGHT}, {TIGHT_MEAN, SLACK}, {SIZE, SLACK}, {LENGTH, LOW}, {AREA, SLACK}, {TIGHT_LEAST, SLACK}, {SMALL, LEFT}, {TROUBLE, RIGHT},
 };
-enum { FIRST_DIVE = 4, MEMORY_ENTRIES = 1 << 16, MEMORY_PER_SET = 8, MEMORY_WORDS = 1 << 20, MEMORY_BUCKETS = 1 << 16 };
+enum { FIRST_DIVE = 4, BLUR = 64, MEMORY_ENTRIES = 1 << 16, MEMORY_PER_SET = 8, MEMORY_WORDS = 1 << 20, MEMORY_BUCKETS = 1 << 16 };
 #define NOTHING ((int64_t)1 << 62)
 
 /* A change to undo: cell NULL means that buffer `old` was taken out. */
@@ -32,7 +32,8 @@ typedef struct {
     const int32_t *lo, *hi;
     const int64_t *size;
     int64_t capacity, budget, steps, nodes, node_limit, *offset;
-    int value, tie;
+    int value, tie, round;
+    uint64_t noise;
     int64_t *floor, *top, *left_size, *standing, *higher, *begin_top, *end_top, *trouble, *right_of, *key, *pairs;
     int32_t *start, *left_count, *left, *bonds, *twin, *dirty, *bucket;
     int32_t dirty_count, memory_entries;
@@ -204,6 +205,14 @@ static int64_t preference(const search *p, int32_t v) {
     }
 }
 
+static int64_t blurred(search *p, int32_t v) {
+    if (!p->round) return preference(p, v);
+    p->noise ^= p->noise << 13;
+    p->noise ^= p->noise >> 7;
+    p->noise ^= p->noise << 17;
+    return preference(p, v) * (int64_t)(BLUR + p->noise % BLUR);
+}
+
 static bool choose(search *p, decision *d) {
     int32_t best = -1, q = d->a;
     int64_t fewest = 0, best_key = 0, best_lift = NOTHING;
@@ -236,7 +245,7 @@ static bool choose(search *p, decision *d) {
     for (int32_t k = 0; k < p->left_count[best]; k++) {
         int32_t v = left[k], j = count;
         if (p->floor[v] != p->top[best] || (p->twin[v] >= 0 && p->unplaced[p->twin[v]])) continue;
-        int64_t key = preference(p, v);
+        int64_t key = blurred(p, v);
         for (; j > 0 && p->key[j - 1] < key; j--) p->key[j] = p->key[j - 1], way[j] = way[j - 1];
         p->key[j] = key;
         way[j] = v;
@@ -384,7 +393,7 @@ static int run(search *p) {
     for (int32_t v = 0; v < p->count; v++) {
         put_back(p, v);
         p->twin[v] = -1;
-        /* Rows come sorted by length, size and place, so a twin can only be the row before. */
+        /* Rows come sorted by size and place, so a twin can only be the row before. */
         if (v && p->size[v - 1] == p->size[v] && p->lo[v - 1] == p->lo[v] && p->hi[v - 1] == p->hi[v]) p->twin[v] = v - 1;
     }
     for (int32_t s = 0; s < p->sections; s++) {
@@ -394,7 +403,8 @@ static int run(search *p) {
     forget(p);
     if (!settle(p)) return TJ_PACK_IMPOSSIBLE;
     int64_t mark = p->trail_count;
-    for (int64_t length = (int64_t)FIRST_DIVE * p->count;; length *= 2)
+    p->noise = UINT64_C(88172645463325252);
+    for (int64_t length = (int64_t)FIRST_DIVE * p->count;; length *= 1 + p->round++ % 2)
         for (size_t t = 0; t < sizeof tastes / sizeof *tastes; t++) {
             undo(p, mark);
             p->value = tastes[t][0];
