@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import cffi  # type: ignore[import-untyped]
+
 from tjcore.memory import greedy, native, solver
 from tjcore.memory import search as exact
 from tjcore.memory.csvfile import read_temporaries
@@ -29,8 +31,6 @@ def read_rectangles(path: Path) -> Rectangles:
 
 def build_native(compiler: str, folder: Path) -> SearchFunction:
     """The C search, built into `folder`."""
-    import cffi
-
     library = folder / "pack.so"
     subprocess.run([compiler, "-std=c11", "-O2", "-shared", "-fPIC", "-o", str(library), str(native.SOURCE)], check=True)
     ffi = cffi.FFI()

@@ -37,7 +37,15 @@ def native_search(ffi: Any, library: Any) -> SearchFunction:
             return ffi.cast(f"{array.dtype.name}_t *", ffi.from_buffer(array))
 
         code = library.tj_pack(
-            len(instance), instance.sections, pointer(lo), pointer(hi), pointer(size), capacity, min(budget, 2**62), pointer(offset), pointer(steps)
+            len(instance),
+            instance.sections,
+            pointer(lo),
+            pointer(hi),
+            pointer(size),
+            capacity,
+            min(budget, 2**62),
+            pointer(offset),
+            pointer(steps),
         )
         if code not in (1, 0, -1):  # no memory: Python may still find some
             return python_search.search(instance, capacity, budget)

@@ -233,8 +233,7 @@ class _Search:
                 if hi[v] == s + 1 and end < end_top:
                     end_top = end
                 if at > base:
-                    if at < higher:
-                        higher = at
+                    higher = min(higher, at)
                 elif twin[v] < 0 or not unplaced[twin[v]]:
                     standing += 1
             for column, value in (

@@ -9,6 +9,7 @@ divisor, `unit`.
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -36,7 +37,7 @@ def compress(problem: Rectangles) -> Instance:
     moments = sorted(begins | ends)
     section_at: list[int] = []
     grown = False
-    for moment, following in zip(moments, moments[1:], strict=False):
+    for moment, following in itertools.pairwise(moments):
         grown = grown or moment in begins
         # The live set is maximal when something has begun since the last end and something ends next.
         if grown and following in ends:
