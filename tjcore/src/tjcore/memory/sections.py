@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tjcore.memory.problem import Rectangles
@@ -29,6 +30,13 @@ class Instance:
 
     def __len__(self) -> int:
         return len(self.size)
+
+    def to_rectangles(self, offset: Sequence[int]) -> list[int]:
+        """Offsets of the rows, in units, as offsets of the rectangles."""
+        placed = [0] * len(self)
+        for row, at in zip(self.origin, offset, strict=True):
+            placed[row] = at * self.unit
+        return placed
 
 
 def compress(problem: Rectangles) -> Instance:

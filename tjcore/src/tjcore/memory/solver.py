@@ -15,9 +15,12 @@ from tjcore.memory import search as exact
 from tjcore.memory.problem import Allocation, Rectangles, Temporary, align_up, lower_bound, require_unique_names
 from tjcore.memory.search import Outcome, SearchFunction
 from tjcore.memory.sections import Instance, compress
+from tjcore.memory.valley import mean_pressure, most_pressure, place_in_valleys
 
-# Search steps a compilation may spend; in Python this takes about 40 ms, in C about 1 ms.
-DEFAULT_EFFORT = 100_000
+# Search steps a compilation may spend; in Python this takes about 25 ms, in C about 1 ms.
+DEFAULT_EFFORT = 60_000
+# Filling valleys looks at all sections for each buffer; beyond this many looks the orders of `greedy` have to do.
+MAX_VALLEYS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,9 @@ def pack(problem: Rectangles, *, effort: int = DEFAULT_EFFORT, search: SearchFun
         if best.height == bound:
             return Packing(best.offset, bound, bound, True, 0)
     instance = compress(problem)
+    if len(instance) * instance.sections <= MAX_VALLEYS:
+        for urgency in (most_pressure, mean_pressure):
+            best.offer(instance.to_rectangles(place_in_valleys(instance, urgency)))
     steps, impossible = _descend(instance, best, bound // instance.unit, effort, search)
     return Packing(best.offset, best.height, bound, best.height == (impossible + 1) * instance.unit, steps)
 
@@ -64,7 +70,7 @@ def _descend(instance: Instance, best: _Best, bound: int, effort: int, search: S
     impossible = bound - 1
     # The lower bound is usually within reach, so it comes first and gets a good share of the effort. After that halve the gap between what was
     # found and what was not; when nothing is left between, go over what was given up again, with larger shares.
-    target, share = bound, max(min(effort, DEFAULT_EFFORT) // 2, effort // 8, 1)
+    target, share = bound, max(min(effort, DEFAULT_EFFORT) // 2, effort // 3, 1)
     given_up = impossible
     while steps < effort:
         found = search(instance, target, min(share, effort - steps))
@@ -72,10 +78,7 @@ def _descend(instance: Instance, best: _Best, bound: int, effort: int, search: S
             break  # too large an instance even to set up
         steps += found.steps
         if found.outcome is Outcome.FOUND:
-            offset = [0] * len(instance)
-            for row, at in zip(instance.origin, found.offset, strict=True):
-                offset[row] = at * instance.unit
-            best.offer(offset)
+            best.offer(instance.to_rectangles(found.offset))
         elif found.outcome is Outcome.IMPOSSIBLE:
             impossible = target
         else:

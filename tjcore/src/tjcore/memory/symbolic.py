@@ -27,7 +27,7 @@ from tjcore.memory.search import SearchFunction
 STEPS_BY_DIMS = {0: 1, 1: 16, 2: 5, 3: 2, 4: 1}
 # Plans are judged at every sample, but packed at few, the worst first: as many as keep this number of buffers, between 2 and 8.
 PACKED_BUFFERS = 1_000
-STEPS_PER_BUFFER_TRIED = 25
+STEPS_PER_BUFFER_TRIED = 15
 
 
 @runtime_checkable
