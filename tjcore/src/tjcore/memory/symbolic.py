@@ -9,17 +9,25 @@ Which orientation is the planner's choice: it packs at sizes that matter and kee
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from tjcore.errors import PlanError
+from tjcore.memory import search as exact
 from tjcore.memory import solver
+from tjcore.memory.expressions import formulas
 from tjcore.memory.orient import directly_below
 from tjcore.memory.problem import Rectangles, align_up, lower_bound, require_unique_names
+from tjcore.memory.refine import Judge, Score, refine
+from tjcore.memory.search import SearchFunction
 
-# All corners of more dims than this are too many to pack at; then only the two extremes and each dim alone at its upper bound.
-MAX_CORNER_DIMS = 4
+# Geometric steps between the bounds of each dim, by number of dims; with more dims a full grid is too large, and only lines through it are judged.
+STEPS_BY_DIMS = {0: 1, 1: 16, 2: 5, 3: 2, 4: 1}
+# Plans are judged at every sample, but packed at few, the worst first: as many as keep this number of buffers, between 2 and 8.
+PACKED_BUFFERS = 1_000
+STEPS_PER_BUFFER_TRIED = 15
 
 
 @runtime_checkable
@@ -102,6 +110,10 @@ class SymbolicPlan:
         distinct = [align_up(s if isinstance(s, int) else s.bounds()[1]) for s in self._sizes]
         return _stack(self._steps, [distinct[k] for k in self._size_of])[1]
 
+    def formulas(self) -> tuple[dict[str, str], str]:
+        """Each buffer's offset, and the arena, as formulas in the dims."""
+        return formulas([b.name for b in self.buffers], [b.size for b in self.buffers], self._steps)
+
 
 def plan_symbolic(
     buffers: Sequence[SymbolicBuffer],
@@ -109,6 +121,7 @@ def plan_symbolic(
     *,
     hint: Mapping[str, int] | None = None,
     effort: int = solver.DEFAULT_EFFORT,
+    search: SearchFunction = exact.search,
 ) -> SymbolicPlan:
     """Orient all conflicts. `dims` gives each dim's bounds; `hint` sizes the user expects (dims it leaves out take their middle)."""
     require_unique_names([b.name for b in buffers])
@@ -124,7 +137,7 @@ def plan_symbolic(
         at_point = [values[k] for k in size_of]
         judged.append((at_point, lower_bound(first, [t + 1 for t in last], at_point)))
 
-    best = _choose(first, last, judged, effort)
+    best = _choose(first, last, judged, effort, search)
     samples = tuple(Sample(dict(point), _stack(best, at_point)[1], bound) for point, (at_point, bound) in zip(points, judged, strict=True))
     below = {buffers[i].name: tuple(buffers[u].name for u in under) for i, under in best}
     return SymbolicPlan(tuple(buffers), {b.name: below[b.name] for b in buffers}, samples, best, sizes, size_of)
@@ -133,51 +146,74 @@ def plan_symbolic(
 _Steps = tuple[tuple[int, tuple[int, ...]], ...]
 
 
-def _choose(first: Sequence[int], last: Sequence[int], judged: Sequence[tuple[list[int], int]], effort: int) -> _Steps:
-    """Pack at the sample where the best plan so far is worst, until it is nowhere above the bound or all samples have had their turn."""
+def _choose(
+    first: Sequence[int], last: Sequence[int], judged: Sequence[tuple[list[int], int]], effort: int, search: SearchFunction
+) -> _Steps:
+    """Pack at the sample where the best order so far is worst, a few times over; then refine the best order for all samples together."""
+    count = len(first)
+    if not count:
+        return ()
     stop = tuple(t + 1 for t in last)
-    best: _Steps = ()
-    best_score: tuple[float, ...] = ()
-    turn, waiting = 0, list(range(len(judged)))
-    while waiting:
+    judge = Judge(first, last, [at_point for at_point, _ in judged], [bound for _, bound in judged])
+    orders: list[tuple[Score, list[int]]] = []
+    waiting = list(range(len(judged)))
+    turn, left = 0, effort
+    packings = min(max(2, min(8, PACKED_BUFFERS // count)), len(judged))
+    for packed in range(packings):
         waiting.remove(turn)
         # A buffer that is empty at this sample still takes its place in the order: it is not empty at others.
         solid = tuple(max(size, align_up(1)) for size in judged[turn][0])
-        packing = solver.pack(Rectangles(tuple(first), stop, solid), effort=effort)
-        order = sorted(range(len(first)), key=lambda i: (packing.offset[i], first[i], i))
-        below = directly_below(first, last, order)
-        steps = tuple((i, below[i]) for i in order)
-        ratios = [_stack(steps, at_point)[1] / max(bound, 1) for at_point, bound in judged]
-        score = (max(ratios, default=1.0), *ratios)
-        if not best_score or score < best_score:
-            best, best_score = steps, score
-        if best_score[0] <= 1.0 or not waiting:
+        # The first sample, all dims at their upper bound, may spend half of the effort; each later one half of what is left.
+        packing = solver.pack(Rectangles(tuple(first), stop, solid), effort=max(left // 2, 1), search=search)
+        left -= packing.steps
+        order = sorted(range(count), key=lambda i: (packing.offset[i], first[i], i))
+        orders.append((judge.score(judge.tops(order)), order))
+        score, order = min(orders)
+        if score[0] <= 1.0 or packed + 1 == packings:
             break
-        turn = max(waiting, key=lambda k: best_score[1 + k])
-    return best
+        ratios = judge.tops(order).max(axis=0) / judge.bound
+        turn = max(waiting, key=lambda k: float(ratios[k]))
+    # One order tried costs about as much as this many search steps.
+    trials = effort // (STEPS_PER_BUFFER_TRIED * count)
+    finals = [refine(judge, order, trials // 2) for _, order in sorted(orders)[:2]]
+    order = min(finals, key=lambda candidate: judge.score(judge.tops(candidate)))
+    below = directly_below(first, last, order)
+    return tuple((i, below[i]) for i in order)
 
 
 def sample_points(dims: Mapping[str, tuple[int, int]], hint: Mapping[str, int] | None = None) -> list[dict[str, int]]:
-    """The sizes a plan is judged at: the upper corner first, then the hint, the geometric middle, and the other corners."""
+    """The sizes a plan is judged at: the upper corner first, then the hint, then corners and geometric steps between the bounds.
+
+    Which buffers weigh most changes somewhere between the bounds, often far from the corners; hence the steps.
+    """
     for name in hint or {}:
         if name not in dims:
             raise PlanError(f"size hint names {name!r}, which is no dim of the plan; dims are {', '.join(dims) or 'none'}")
-    middle = {name: round((max(low, 1) * high) ** 0.5) for name, (low, high) in dims.items()}
-    upper = {name: high for name, (_, high) in dims.items()}
-    lower = {name: low for name, (low, _) in dims.items()}
-    points = [upper]
+    points = [{name: high for name, (_, high) in dims.items()}]
+    middle = {name: _between(low, high, 1, 2) for name, (low, high) in dims.items()}
     if hint:
         points.append({**middle, **hint})
-    points.append(middle)
-    if len(dims) <= MAX_CORNER_DIMS:
-        points += [dict(zip(dims, corner, strict=True)) for corner in itertools.product(*dims.values())]
+    steps = STEPS_BY_DIMS.get(len(dims), 0)
+    if steps:
+        axes = [[_between(low, high, k, steps) for k in range(steps + 1)] for low, high in dims.values()]
+        points += [dict(zip(dims, values, strict=True)) for values in itertools.product(*axes)]
     else:
-        points.append(lower)
-        points += [{**lower, name: high} for name, (_, high) in dims.items()]
+        lower = {name: low for name, (low, _) in dims.items()}
+        points += [{name: _between(low, high, k, 8) for name, (low, high) in dims.items()} for k in range(9)]
+        points += [{**base, name: dims[name][k]} for base, k in ((lower, 1), (points[0], 0), (middle, 1)) for name in dims]
     unique: dict[tuple[int, ...], dict[str, int]] = {}
     for point in points:
         unique.setdefault(tuple(point.values()), point)
     return list(unique.values())
+
+
+def _between(low: int, high: int, step: int, steps: int) -> int:
+    """The size `step` of `steps` equal factors above `low`."""
+    if step == 0 or step == steps:
+        return high if step else low
+    start = max(low, 1)
+    factor = math.pow(max(high, 1) / start, step / steps)
+    return min(max(round(start * factor), low), high)
 
 
 def _stack(steps: _Steps, size: Sequence[int]) -> tuple[list[int], int]:
