@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from .memory import ALIGNMENT
 from .toolchain import FFI, Library
 
-MOST_ARRAYS = 64
-"""As TJ_MOST_ARRAYS in support.c."""
+MOST_BUFFERS = 64
+"""As MOST_BUFFERS in support.c."""
+_NULL = FFI.NULL
+_ZEROS = tuple((0,) * (8 - count) for count in range(9))
+"""By the number of arrays: what fills up the arguments of tj_run_frame."""
 
 
 def _data_offset() -> int | None:
@@ -40,43 +43,48 @@ DATA_OFFSET = _data_offset()
 
 
 class Frame:
-    """What a call needs besides its arrays, made once per set of sizes: sizes and offsets as C sees them, and the arena's bytes."""
+    """What the calls of one graph for one set of sizes have in common: the entry, sizes and offsets as C sees them, the arena's bytes."""
 
-    __slots__ = ("arena_bytes", "dims", "offsets", "places")
+    __slots__ = ("_keep", "arena_bytes", "c", "dims", "places")
 
-    def __init__(self, dims: Sequence[int], offsets: Sequence[int], temporary_bytes: int) -> None:
+    def __init__(self, entry: NativeEntry, arrays: int, dims: Sequence[int], offsets: Sequence[int], temporary_bytes: int, threads: int) -> None:
         self.dims = FFI.new("int64_t[]", list(dims) or 1)
         self.places = tuple(offsets)
-        self.offsets = FFI.new("int64_t[]", list(offsets) or 1)
         self.arena_bytes = temporary_bytes + ALIGNMENT if offsets else 0
+        self._keep = FFI.new("int64_t[]", list(offsets) or 1)
+        self.c = None
+        if entry.run_frame is not None and arrays + len(offsets) <= MOST_BUFFERS:
+            self.c = FFI.new("tj_frame *", (entry.function, self.dims, self._keep, len(offsets), arrays, DATA_OFFSET, threads))
 
 
 class NativeEntry:
     """A built graph's entry with the support library that runs it; without one (the reference evaluator) the entry is called directly."""
 
-    def __init__(self, entry: Any, support: Library | None) -> None:
-        self._entry = entry
-        self._support = support
+    def __init__(self, function: Any, support: Library | None) -> None:
+        self.function = function
+        self.run_frame: Any = None
+        self._pool_run: Any = None
         if support is not None:
             self._table = support.function("tj_support_table")()
             self._pool_run = support.function("tj_pool_run")
-            self._run_arrays = support.function("tj_run_arrays") if DATA_OFFSET is not None else None
+            if DATA_OFFSET is not None:
+                self.run_frame = support.function("tj_run_frame")
 
     def call(self, arrays: Sequence[NDArray[Any]], arena: NDArray[np.uint8] | None, frame: Frame, threads: int) -> None:
         """Run on the arrays, in plan order (inputs, then outputs)."""
-        if self._support is not None and self._run_arrays is not None and len(arrays) + len(frame.places) <= MOST_ARRAYS:
-            addresses = FFI.new("uintptr_t[]", [*map(id, arrays)])
-            base = FFI.NULL if arena is None else FFI.from_buffer(arena)
-            count = len(arrays)
-            self._run_arrays(
-                self._entry, self._table, addresses, count, DATA_OFFSET, base, frame.offsets, len(frame.places), frame.dims, threads
-            )
+        if frame.c is not None:
+            base = _NULL if arena is None else FFI.from_buffer(arena)
+            if len(arrays) <= 8:
+                self.run_frame(frame.c, base, *map(id, arrays), *_ZEROS[len(arrays)])
+            else:
+                table = FFI.new("uintptr_t[]", [*map(id, arrays)])
+                self.run_frame(frame.c, base, int(FFI.cast("uintptr_t", table)), *_ZEROS[1])
             return
         buffers = FFI.new("void *[]", self._pointers(arrays, arena, frame) or 1)
-        if self._support is not None:
-            self._pool_run(self._entry, self._table, buffers, frame.dims, threads)
+        if self._pool_run is not None:
+            self._pool_run(self.function, self._table, buffers, frame.dims, threads)
         else:
-            self._entry(FFI.NULL, buffers, frame.dims)
+            self.function(FFI.NULL, buffers, frame.dims)
 
     @staticmethod
     def _pointers(arrays: Sequence[NDArray[Any]], arena: NDArray[np.uint8] | None, frame: Frame) -> list[Any]:

@@ -6,6 +6,7 @@ threads are independent: each has an arena of its own, and native code runs with
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ class CompiledGraph:
         self._seen: dict[tuple[tuple[int, ...], ...], _Sized] = {}
         self._arenas = ArenaPool()
         self._lock = threading.Lock()
-        self._calls = 0
+        self._calls = itertools.count()
         self._last: Placement | None = None
 
     def __reduce__(self) -> Any:
@@ -142,7 +143,7 @@ class CompiledGraph:
     @property
     def calls(self) -> int:
         """How many calls have completed."""
-        return self._calls
+        return int(repr(self._calls)[len("count(") : -1])
 
     @property
     def last_memory(self) -> CallMemory | None:
@@ -194,9 +195,8 @@ class CompiledGraph:
         self._entry.call((*given, *outputs), arena, frame, self._threads)
         if arena is not None:
             self._arenas.give(arena)
-        with self._lock:
-            self._calls += 1
-            self._last = sized.placement
+        next(self._calls)  # one step of the interpreter, so calls from several threads are all counted
+        self._last = sized.placement
         return outputs
 
     def _sized(self, dims: tuple[int, ...]) -> _Sized:
@@ -208,12 +208,16 @@ class CompiledGraph:
         first = len(self.plan.inputs)
         shapes = placement.shapes[first : first + len(self.plan.outputs)]
         outputs = tuple((shape, node.dtype.numpy) for shape, node in zip(shapes, self.plan.outputs, strict=True))
-        sized = _Sized(placement, outputs, Frame(dims, placement.offsets, placement.temporary_bytes))
+        sized = _Sized(placement, outputs, self._frame(dims, placement))
         with self._lock:
             while len(self._sizes) >= REMEMBERED_SIZES:
                 self._sizes.pop(next(iter(self._sizes)))
             self._sizes[dims] = sized
         return sized
+
+    def _frame(self, dims: tuple[int, ...], placement: Placement) -> Frame:
+        arrays = len(self.plan.inputs) + len(self.plan.outputs)
+        return Frame(self._entry, arrays, dims, placement.offsets, placement.temporary_bytes, self._threads)
 
     def _check_budget(self, placement: Placement) -> None:
         budget = self.options.max_bytes

@@ -11,9 +11,17 @@ struct tj_support {
 /* The table that tj_pool_run hands to the team. */
 const struct tj_support *tj_support_table(void);
 
-/* A call of at most TJ_MOST_ARRAYS buffers straight from NumPy's array objects: `arrays` are the addresses of the objects, each of which holds
-   the address of its data `data_offset` bytes in (native.py measures where). The temporaries lie at `offsets` in the arena, which has
-   room to be aligned to 64 bytes. */
-int tj_run_arrays(tj_entry *entry, const struct tj_support *support, const uintptr_t *arrays, int64_t count, int64_t data_offset, char *arena,
-                  const int64_t *offsets, int64_t temporaries, const int64_t *dims, int64_t threads);
+/* What the calls of one graph for one set of sizes have in common. */
+typedef struct tj_frame {
+  tj_entry *entry;
+  const int64_t *dims;
+  const int64_t *offsets; /* of the temporaries in the arena */
+  int64_t temporaries, arrays, data_offset, threads;
+} tj_frame;
+
+/* A call straight from NumPy's array objects. a0 to a7 are the addresses of the objects, or, for more than 8, a0 is the address of a table
+   of them; each object holds the address of its data `data_offset` bytes in (native_call.py measures where). The arena has room to be
+   aligned to 64 bytes. Arrays and temporaries together are at most 64. */
+int tj_run_frame(const tj_frame *frame, char *arena, uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4, uintptr_t a5,
+                 uintptr_t a6, uintptr_t a7);
 #endif
