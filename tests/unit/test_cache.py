@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tjcore.cache import Cache, digest, open_cache
 from tjcore.errors import CacheError
 
@@ -63,7 +64,9 @@ def test_digest_is_sha256_of_an_encoding_that_does_not_change() -> None:
 
 def test_digest_ignores_order_and_separates_everything_else() -> None:
     assert digest({"a": "1", "b": "2"}) == digest({"b": "2", "a": "1"})
-    different = [{}, {"a": ""}, {"a": b""}, {"a": "1"}, {"a": b"1"}, {"a1": ""}, {"a": "1", "b": ""}, {"a": "1s0:"}, {"ab": "c"}, {"a": "bc"}]
+    empty: list[dict[str, str | bytes]] = [{}, {"a": ""}, {"a": b""}]
+    full: list[dict[str, str | bytes]] = [{"a": "1"}, {"a": b"1"}, {"a1": ""}, {"a": "1", "b": ""}, {"a": "1s0:"}, {"ab": "c"}, {"a": "bc"}]
+    different = empty + full
     assert len({digest(parts) for parts in different}) == len(different)
     assert digest({"path": "caf\u00e9/\udcff"}) != digest({"path": "caf\u00e9/\udcfe"})  # names of files need not be text
 
@@ -128,7 +131,7 @@ DAMAGE = {
     "source changed": lambda entry: entry.source.write_text("int answer(void) { return 43; }\n"),
     "library gone": lambda entry: entry.library.unlink(),
     "library a folder": lambda entry: (entry.library.unlink(), entry.library.mkdir()),
-    "library a pipe": lambda entry: (entry.library.unlink(), os.mkfifo(entry.library)),
+    "library a pipe": lambda entry: [make(entry.library) for make in (os.unlink, os.mkfifo)],
     "library writable by all": lambda entry: entry.library.chmod(0o666),
     "folder writable by group": lambda entry: entry.folder.chmod(0o770),
     "no manifest": lambda entry: (entry.folder / "manifest.json").unlink(),
@@ -279,8 +282,8 @@ def test_the_umask_changes_nothing(tmp_path: Path, mask: int) -> None:
         assert not cache.fetch(key("a"), build).built
     finally:
         os.umask(old)
-    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "deep").rglob("*") if path.is_dir()} | {(tmp_path / "deep").stat().st_mode & 0o777}
-    assert modes == {0o700}
+    folders = [tmp_path / "deep", *(path for path in (tmp_path / "deep").rglob("*") if path.is_dir())]
+    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
 
 
 # ---------------------------------------------------------------------------------------------------------------------- size

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 import tjcore
-from tjcore import cache_entry, cache_folder, cache_store
+from tjcore import cache_entry, cache_folder, cache_lock, cache_store
 from tjcore.cache import Location, digest, locate, open_cache
 from tjcore.errors import CacheError
 
@@ -339,7 +340,7 @@ def test_a_full_disk(tmp_path: Path, size: str) -> None:
         try:
             (folder / "kernel.so").write_bytes(bytes(300_000))
         except OSError as error:
-            words.append(error.strerror)
+            words.append(str(error))
             raise RuntimeError("assembler: something went wrong") from None
         return folder / "kernel.so"
 
@@ -360,7 +361,7 @@ def test_a_disk_that_fills_while_sealing(tmp_path: Path, monkeypatch: pytest.Mon
         real(work, *rest)  # type: ignore[arg-type]
 
     real = cache_entry.seal
-    monkeypatch.setattr(cache_store.cache_entry, "seal", seal)
+    monkeypatch.setattr(cache_entry, "seal", seal)
     bypassed(tmp_path / "cache", "disk is full")
     assert list((tmp_path / "cache").glob("building/*")) == []
 
@@ -371,7 +372,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
             raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
         return real(path)
 
-    real = cache_store.try_lock
+    real = cache_lock.try_lock
     monkeypatch.setattr(cache_store, "try_lock", try_lock)
     bypassed(tmp_path / "cache", os.strerror(errno.ENOLCK))
 

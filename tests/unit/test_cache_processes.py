@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 import tjcore
 from tjcore.cache import digest, open_cache
 
@@ -185,8 +186,13 @@ def test_killed_while_building(tmp_path: Path) -> None:
 
 
 def test_a_waiting_process_takes_over_from_a_killed_one(tmp_path: Path) -> None:
-    slow = "def slow(folder):\n    print('now', flush=True); time.sleep(60)\nopen_cache(place, version='1').fetch(digest({'name': 'a'}), slow)"
-    first = start(slow, tmp_path / "cache", tmp_path / "log")
+    script = """
+def slow(folder):
+    print("now", flush=True)
+    time.sleep(60)
+open_cache(place, version="1").fetch(digest({"name": "a"}), slow)
+"""
+    first = start(script, tmp_path / "cache", tmp_path / "log")
     assert first.stdout and first.stdout.readline() == "now\n"
     second = start("print('here', flush=True); use('a')", tmp_path / "cache", tmp_path / "log")
     assert second.stdout and second.stdout.readline() == "here\n"
@@ -242,9 +248,8 @@ print("done", flush=True)
 """
     process = start(script, tmp_path / "cache", tmp_path / "log")
     assert process.stdout and process.stdout.readline() == "now\n"
-    waiting = start(
-        "print('here', flush=True)\ntry:\n    use('a')\nexcept KeyboardInterrupt:\n    print('stopped')", tmp_path / "cache", tmp_path / "log"
-    )
+    script = "print('here', flush=True)\ntry:\n    use('a')\nexcept KeyboardInterrupt:\n    print('stopped')"
+    waiting = start(script, tmp_path / "cache", tmp_path / "log")
     assert waiting.stdout and waiting.stdout.readline() == "here\n"
     time.sleep(0.1)
     waiting.send_signal(signal.SIGINT)
