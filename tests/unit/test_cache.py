@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tjcore import cache_store
 from tjcore.cache import Cache, digest, open_cache
 from tjcore.errors import CacheError
 
@@ -327,6 +328,34 @@ def test_a_build_keeps_the_folder_within_its_limit(tmp_path: Path) -> None:
         assert cache.info().bytes <= 100_000
     assert cache.info().entries >= 5
     assert not cache.fetch(key("39"), Builder()).built  # the newest are still there
+
+
+@pytest.mark.parametrize("spoilt", ["", "nonsense", "-1 0\n", "9" * 64, None])
+def test_a_spoilt_sum_of_bytes_is_counted_anew(tmp_path: Path, spoilt: str | None) -> None:
+    cache = open_cache(tmp_path / "cache", version="1", max_bytes=100_000)
+    fill(cache, "abcdefgh")
+    size = tmp_path / "cache" / "size"
+    assert int(size.read_text().split()[0]) == cache.info().bytes
+    size.unlink()
+    if spoilt is not None:
+        size.write_text(spoilt)
+    for name in "ijkl":
+        again(cache).fetch(key(name), Builder(bytes(10_000)))
+    unlimited = open_cache(cache.location, version=cache.version)
+    unlimited.fetch(key("m"), Builder(bytes(10_000)))
+    assert int(size.read_text().split()[0]) == cache.info().bytes == 13 * (cache.info().bytes // 13)
+    cache.fetch(key("n"), Builder(bytes(10_000)))
+    assert cache.info().bytes <= 90_000
+
+
+def test_the_sum_of_bytes_is_counted_anew_now_and_then(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_store, "_RECOUNT", 3)
+    fill(cache, "abc")
+    shutil.rmtree(cache.fetch(key("a"), Builder()).folder)  # behind the cache's back
+    fill(cache, "defgh")
+    assert cache.location.folder
+    total, builds = map(int, (cache.location.folder / "size").read_text().split())
+    assert 0 <= builds <= 3 and total == cache.info().bytes
 
 
 def test_an_entry_larger_than_the_limit_serves_its_call(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_without_home_the_password_database_is_asked(tmp_path: Path, monkeypatch
 @as_root
 def test_a_user_without_password_entry_still_compiles() -> None:
     script = """
-import os, pwd, sys, tempfile, traceback
+import os, pwd, shutil, sys, tempfile, traceback
 from tjcore.cache import *
 os.setgroups([]); os.setgid(54321); os.setuid(54321)  # after the imports: the interpreter may be closed to others
 def build(folder):
@@ -206,7 +206,7 @@ def test_a_foreign_folder_that_cannot_be_moved_away_gives_way(shared_place: Path
         path.chmod(0o700)
         os.chown(path, OTHER, -1)
     script = """
-import os, sys
+import os, shutil, sys, tempfile, traceback
 from pathlib import Path
 from tjcore.cache import *
 os.setgroups([]); os.setuid(65534)
@@ -283,7 +283,7 @@ def test_a_folder_without_permission_to_write(shared_place: Path, mode: int) -> 
     os.chown(place, OTHER, -1)
     place.chmod(mode)
     script = """
-import os, sys, tempfile, traceback
+import os, shutil, sys, tempfile, traceback
 from pathlib import Path
 from tjcore.cache import *
 os.setgroups([]); os.setuid(65534)

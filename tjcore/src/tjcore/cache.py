@@ -8,10 +8,9 @@ have prepared is refused with `CacheError`.
 """
 
 import hashlib
-import logging
 import os
+import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,10 +26,8 @@ from tjcore.errors import CacheError
 __all__ = ["DEFAULT_BYTES", "Cache", "Entry", "Info", "Location", "digest", "locate", "open_cache"]
 
 DEFAULT_BYTES = 1 << 30
-_RESCAN = 300.0  # seconds after which our own sum of the folder's bytes is too old, since other processes add to it as well
-_ROOM = 0.9  # evicting goes down to this share of the limit, so that a full cache is not scanned at every build
+_ROOM = 0.9  # evicting goes down to this share of the limit, so that a full cache is not searched at every build
 
-_log = logging.getLogger("tensorjit.cache")
 _T = TypeVar("_T")
 
 
@@ -102,8 +99,6 @@ class Cache:
         self._private: Store | None = None
         self._private_owner = 0
         self._lock = threading.Lock()
-        self._bytes = -1  # of the shared folder, as far as we know; negative: not counted yet
-        self._counted = 0.0
         self._hits = self._builds = 0
         _all.add(self)
 
@@ -121,7 +116,7 @@ class Cache:
         with self._lock:
             self._builds += entry.built
             self._hits += not entry.built
-        _log.debug("%s %s", "built" if entry.built else "found", entry.library)
+        _log("DEBUG", "%s %s", "built" if entry.built else "found", entry.library)
         return entry
 
     def load(self, key: str, build: Build, opener: Callable[[Path], _T], *, about: Mapping[str, str] | None = None) -> _T:
@@ -134,12 +129,12 @@ class Cache:
             with self.fetch(key, build, about=about) as entry:
                 try:
                     return opener(entry.library)
-                except OSError:
+                except OSError as error:
                     vanished = not os.path.lexists(entry.library)
                     if attempt == 2 or (entry.built and not vanished):
                         raise
                     if not vanished:
-                        _log.info("cannot load %s; building it again", entry.library, exc_info=True)
+                        _log("INFO", "cannot load %s (%s); building it again", entry.library, error)
                         self._drop(entry)
         raise AssertionError("not reached")
 
@@ -165,7 +160,7 @@ class Cache:
                 return self._shared.lookup(key)  # what lies in a full or read-only folder may still serve
             entry = self._shared.fetch(key, build, about, self.patience)
         except Busy as problem:
-            _log.warning("%s; building it privately", problem)
+            _log("INFO", "%s; building it privately", problem)
             return None
         except Unusable as problem:
             self._problem = str(problem)
@@ -200,20 +195,14 @@ class Cache:
 
     def _bound(self, store: Store, entry: Entry) -> None:
         """After a build: keep the folder within its limit. The new entry is held by its caller and so survives."""
-        with self._lock:
-            now = time.monotonic()
-            if self._bytes < 0 or now - self._counted > _RESCAN:
-                self._bytes, self._counted = sum(size for _, size, _ in store.entries()), now
-            else:
-                self._bytes += entry.bytes
-            if self._bytes <= self.max_bytes:
-                return
-            try:
-                self._bytes, freed = store.prune(int(self.max_bytes * _ROOM))
-            except OSError as error:  # an entry that cannot be removed is no reason to fail a call whose library is ready
-                _log.info("cannot evict from %s: %s", store.folder, error)
-            else:
-                _log.info("evicted %d bytes from %s", freed, store.folder)
+        if store.grown(entry.bytes) <= self.max_bytes:
+            return
+        try:
+            left, freed = store.prune(int(self.max_bytes * _ROOM))
+        except OSError as error:  # an entry that cannot be removed is no reason to fail a call whose library is ready
+            _log("INFO", "cannot evict from %s: %s", store.folder, error)
+        else:
+            _log("INFO", "evicted %d bytes from %s, %d are left", freed, store.folder, left)
 
     def info(self) -> Info:
         """The state of the folder. Raises nothing: trouble is in `problem`."""
@@ -244,9 +233,13 @@ class Cache:
             return step(self._shared)
         except (OSError, Unusable) as problem:
             raise CacheError(f"the cache folder {self.location.folder} cannot be changed: {problem}") from problem
-        finally:
-            with self._lock:
-                self._bytes = -1
+
+
+def _log(level: str, message: str, *args: object) -> None:
+    """To the logger `tensorjit.cache`, unless nobody can be listening: importing `logging` takes longer than finding a library."""
+    logging = sys.modules.get("logging")
+    if logging:
+        logging.getLogger("tensorjit.cache").log(getattr(logging, level), message, *args)
 
 
 _all: "weakref.WeakSet[Cache]" = weakref.WeakSet()

@@ -15,7 +15,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import stat
 import time
 from collections.abc import Mapping
@@ -121,7 +120,7 @@ def seal(work: Path, key: str, version: str, library: Path, about: Mapping[str, 
     files: dict[str, dict[str, object]] = {}
     for path in sorted(work.iterdir()):
         if path.name == MANIFEST or not stat.S_ISREG(path.lstat().st_mode):
-            remove(path)
+            cache_folder.remove(path)
             continue
         path.chmod(0o600)
         with open_own(path) as file:
@@ -160,14 +159,6 @@ def size(folder: Path) -> tuple[int, float]:
             if file.name == MANIFEST:
                 used = found.st_mtime
     return total, used
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a whole folder, as far as possible."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _hash(file: io.FileIO) -> str:

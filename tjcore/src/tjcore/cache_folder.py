@@ -15,7 +15,6 @@ import errno
 import fcntl
 import io
 import os
-import shutil
 import stat
 import sys
 import time
@@ -197,6 +196,16 @@ def warn_once(folder: Path | None, problem: str) -> None:
     )
 
 
+def remove(path: Path) -> None:
+    """Remove a file or a whole folder, as far as possible."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        import shutil  # only here: it costs import time
+
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def make_private() -> tuple[Path, io.FileIO]:
     """A new folder for this process alone, and the open file whose lock is its sign of life. To be removed by `remove_private`."""
     import tempfile  # only here: it costs import time, and most processes have a cache
@@ -212,7 +221,7 @@ def make_private() -> tuple[Path, io.FileIO]:
                 folder.chmod(0o700)
                 return folder, _sign_of_life(folder)
             except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
                 raise
         except (OSError, Unusable) as error:
             tried.append(f"{base} ({_reason(error) if isinstance(error, OSError) else error})")
@@ -222,7 +231,7 @@ def make_private() -> tuple[Path, io.FileIO]:
 def remove_private(folder: Path, alive: io.FileIO, owner: int) -> None:
     """Remove a private folder, unless this is a forked child: the folder is its parent's, which may still be loading from it."""
     if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
     alive.close()
 
 
@@ -244,7 +253,7 @@ def _sweep_private(base: Path) -> None:
             try:
                 with io.FileIO(folder / "alive", "r+") as file:
                     fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder, ignore_errors=True)
+                    remove(folder)
             except FileNotFoundError:
                 if time.time() - found.st_mtime > _ABANDONED:  # killed in its first moment: there is nothing else in it
                     (folder / "starting").unlink(missing_ok=True)

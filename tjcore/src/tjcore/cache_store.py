@@ -1,5 +1,6 @@
 """Entries in one folder: look one up, build one, evict, sweep.
 
+    <folder>/size                   about how many bytes lie in libraries/, so that not every process must count them
     <folder>/libraries/<key>/       a finished entry
     <folder>/building/<key>.lock    who holds its lock builds <key>
     <folder>/building/<key>.<id>/   an entry being built, or one on its way out
@@ -21,7 +22,6 @@ import errno
 import io
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -35,6 +35,8 @@ from tjcore.errors import CacheError
 KEY = re.compile(r"[0-9a-f]{16,128}")
 _PROBE = 1 << 20  # a disk that cannot take these bytes is full
 _ROUNDS = 20  # how often somebody may remove the folder under our hands before we give it up
+_RECOUNT = 256  # builds after which the sum on disk is counted anew
+_SIZE_BYTES = 29  # the length of what the file `size` holds
 _REFUSED = ".refused"
 
 Build = Callable[[Path], Path]
@@ -127,7 +129,7 @@ class Store:
     def _build(self, key: str, build: Build, about: Mapping[str, str]) -> Entry | None:
         """Build aside, seal, move into place, look up. None if the folder was removed meanwhile; the caller holds the lock."""
         self._clean(key)
-        work = self.building / f"{key}.{secrets.token_hex(8)}"
+        work = self.building / f"{key}.{os.urandom(8).hex()}"
         try:
             try:
                 work.mkdir(0o700)
@@ -153,7 +155,7 @@ class Store:
                     return None
                 raise cache_folder.unusable(error) from error
         finally:
-            cache_entry.remove(work)
+            cache_folder.remove(work)
         return self.lookup(key, built=True)
 
     def _place(self, work: Path, final: Path) -> None:
@@ -171,7 +173,7 @@ class Store:
     def discard(self, key: str) -> None:
         """Take the entry away, whatever state it is in."""
         old = self.libraries / key
-        aside = self.building / f"{key}.{secrets.token_hex(8)}"
+        aside = self.building / f"{key}.{os.urandom(8).hex()}"
         try:
             old.rename(aside)
         except OSError:
@@ -181,7 +183,7 @@ class Store:
             aside = self.libraries / f"{aside.name}{_REFUSED}"
             with contextlib.suppress(FileNotFoundError):
                 old.rename(aside)
-        cache_entry.remove(aside)
+        cache_folder.remove(aside)
 
     def entries(self) -> Iterator[tuple[float, int, str]]:
         """Last use, bytes and key of each entry."""
@@ -189,6 +191,35 @@ class Store:
             if KEY.fullmatch(name):
                 total, used = cache_entry.size(self.libraries / name)
                 yield used, total, name
+
+    def grown(self, added: int) -> int:
+        """About how many bytes the entries take, after one of `added` bytes was built.
+
+        A running sum on disk: counting thousands of entries in each process that builds something would take longer than the compiler. It
+        may be off by what was added in the very same moment, or by a process that died, and is put right after a number of builds.
+        """
+        try:
+            with self._open_size() as file:
+                if not try_exclusive(file):
+                    return 0  # another process adds its own and sees to the limit
+                total, builds = _numbers(file.read(_SIZE_BYTES) or b"")
+                if builds >= _RECOUNT:
+                    total, builds = sum(size for _, size, _ in self.entries()), 0
+                else:
+                    total, builds = total + added, builds + 1
+                _write(file, total, builds)
+                return total
+        except OSError:
+            return 0
+
+    def _note_size(self, total: int, builds: int) -> None:
+        with contextlib.suppress(OSError), self._open_size() as file:
+            if try_exclusive(file):
+                _write(file, total, builds)
+
+    def _open_size(self) -> io.FileIO:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return io.FileIO(self.folder / "size", "r+", opener=lambda name, _: os.open(name, flags, 0o600))
 
     def prune(self, max_bytes: int) -> tuple[int, int]:
         """Evict the least recently used entries that nobody holds until at most `max_bytes` remain. Returns bytes left and bytes freed."""
@@ -199,18 +230,20 @@ class Store:
                 break
             if self._evict(key):
                 left -= size
+        self._note_size(left, 0)
         return left, total - left
 
     def clear(self) -> int:
         """Remove every entry, held or not, and every leftover. Returns bytes freed."""
         freed = 0
+        (self.folder / "size").unlink(missing_ok=True)
         for _, size, key in self.entries():
             self.discard(key)
             freed += size
         for place in (self.libraries, self.building):
             for name in _names(place):
                 if name.endswith(_REFUSED):
-                    cache_entry.remove(place / name)
+                    cache_folder.remove(place / name)
         return freed
 
     def _evict(self, key: str) -> bool:
@@ -249,7 +282,7 @@ class Store:
         """Remove what earlier builders of `key` left. They are dead: the caller holds the lock."""
         for name in _names(self.building):
             if name.startswith(f"{key}.") and name != f"{key}.lock":
-                cache_entry.remove(self.building / name)
+                cache_folder.remove(self.building / name)
 
 
 class Busy(Unusable):
@@ -272,6 +305,17 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
+def _numbers(text: bytes) -> tuple[int, int]:
+    """Bytes and builds since they were counted, from the file `size`; due to be counted if it is new or spoilt."""
+    match = re.fullmatch(rb"(\d{18}) (\d{9})\n", text)
+    return (int(match[1]), int(match[2])) if match else (0, _RECOUNT)
+
+
+def _write(file: io.FileIO, total: int, builds: int) -> None:
+    file.seek(0)
+    file.write(b"%018d %09d\n" % (total, builds))  # always the same length: nothing old is left behind it
+
+
 def _gone(folder: Path) -> bool:
     """Whether somebody removes the folder. A removal goes leaf by leaf, so the failure it causes may come a moment before its end."""
     for _ in range(6):
@@ -283,7 +327,7 @@ def _gone(folder: Path) -> bool:
 
 def _probe(folder: Path) -> None:
     """Raise `Unusable` if nothing more can be written to `folder`."""
-    path = folder / f"probe.{secrets.token_hex(4)}"
+    path = folder / f"probe.{os.urandom(4).hex()}"
     try:
         with io.FileIO(path, "x") as file:
             left = _PROBE
