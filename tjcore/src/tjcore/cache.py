@@ -2,16 +2,15 @@
 
 In: a key (`digest` of everything the library depends on) and a function that builds it. Out: an `Entry`, a checked library on disk.
 
-Law: `fetch` gives a library that this user built for exactly this key, or raises. Whatever the disk holds (truncated, stale, foreign, half-written,
-deleted meanwhile) costs at most a build. A folder that is merely unusable is bypassed with one warning; one that others could have prepared
-is refused with `CacheError`.
+Law: `fetch` gives a library that this user built for exactly this key, or raises. Whatever the disk holds (truncated, stale, foreign,
+half-written, deleted meanwhile) costs at most a build. A folder that is merely unusable is bypassed with one warning; one that others could
+have prepared is refused with `CacheError`.
 """
 
 import hashlib
-import logging
 import os
+import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,17 +18,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from tjcore import cache_folder
+from tjcore.cache_entry import Entry
 from tjcore.cache_folder import Location, Unusable, locate
-from tjcore.cache_store import KEY, Build, Busy, Entry, Store
+from tjcore.cache_store import KEY, Build, Busy, Store
 from tjcore.errors import CacheError
 
 __all__ = ["DEFAULT_BYTES", "Cache", "Entry", "Info", "Location", "digest", "locate", "open_cache"]
 
 DEFAULT_BYTES = 1 << 30
-_RESCAN = 300.0  # seconds after which our own sum of the folder's bytes is too old, since other processes add to it as well
-_ROOM = 0.9  # evicting goes down to this share of the limit, so that a full cache is not scanned at every build
+_ROOM = 0.9  # evicting goes down to this share of the limit, so that a full cache is not searched at every build
 
-_log = logging.getLogger("tensorjit.cache")
 _T = TypeVar("_T")
 
 
@@ -70,36 +68,37 @@ def open_cache(
     enabled: bool = True,
     max_bytes: int = DEFAULT_BYTES,
     patience: float = 600.0,
+    bypass_foreign: bool = False,
 ) -> "Cache":
     """A cache in the folder `where` (see `locate`). Touches nothing yet: folders are judged and made when needed.
 
     `version` is tjcore's; entries of another version are stale. With `enabled=False` libraries go to a private temporary folder, silently.
-    `patience` is how many seconds to wait for another process that builds the same library before building it privately.
+    `patience` is how many seconds to wait for another process that builds the same library before building it privately. With
+    `bypass_foreign` a folder that another user owns is bypassed with a warning, like an unusable one, instead of refused.
     """
     if max_bytes < 0:
         raise CacheError(f"the limit of the cache must be a number of bytes, 0 or more, and is {max_bytes}")
     location = where if isinstance(where, Location) else Location(where, "" if where else "no folder was given")
-    return Cache(location, version, enabled, max_bytes, patience)
+    shared = Store(location.folder, version, bypass_foreign) if location.folder and enabled else None
+    return Cache(location, shared, version, enabled, max_bytes, patience)
 
 
 class Cache:
     """Built libraries on disk. Safe to use from many threads and processes at once, and after a fork."""
 
-    def __init__(self, location: Location, version: str, enabled: bool, max_bytes: int, patience: float) -> None:
+    def __init__(self, location: Location, shared: Store | None, version: str, enabled: bool, max_bytes: int, patience: float) -> None:
         self.location = location
         self.version = version
         self.enabled = enabled
         self.max_bytes = max_bytes
         self.patience = patience
-        self._shared = Store(location.folder, version) if location.folder and enabled else None
+        self._shared = shared
         self._may_build = True  # False: the shared folder is only read, having proved unfit to write to
         self._problem = "" if location.folder else location.problem
         self._unfit: set[str] = set()  # entries that do not load, in a folder from which we cannot remove them
         self._private: Store | None = None
         self._private_owner = 0
         self._lock = threading.Lock()
-        self._bytes = -1.0  # of the shared folder, as far as we know; negative: not counted yet
-        self._counted = 0.0
         self._hits = self._builds = 0
         _all.add(self)
 
@@ -108,8 +107,8 @@ class Cache:
     def fetch(self, key: str, build: Build, *, about: Mapping[str, str] | None = None) -> Entry:
         """The library of `key`, found or built by `build(folder)`, which writes into `folder` and returns the library's path there.
 
-        Every regular file that `build` leaves becomes part of the entry (`source` is the first `.c`). What `build` raises passes through and
-        leaves nothing behind. `about` is written to the manifest for people to read (toolchain, target).
+        Every regular file that `build` leaves becomes part of the entry (`source` is the first `.c`). What `build` raises passes through
+        and leaves nothing behind. `about` is written to the manifest for people to read (toolchain, target).
         """
         if not KEY.fullmatch(key):
             raise CacheError(f"a cache key is 16 to 128 lower-case hex digits, as `digest` makes them; got {key!r}")
@@ -117,7 +116,7 @@ class Cache:
         with self._lock:
             self._builds += entry.built
             self._hits += not entry.built
-        _log.debug("%s %s", "built" if entry.built else "found", entry.library)
+        _log("DEBUG", "%s %s", "built" if entry.built else "found", entry.library)
         return entry
 
     def load(self, key: str, build: Build, opener: Callable[[Path], _T], *, about: Mapping[str, str] | None = None) -> _T:
@@ -130,19 +129,21 @@ class Cache:
             with self.fetch(key, build, about=about) as entry:
                 try:
                     return opener(entry.library)
-                except OSError:
+                except OSError as error:
                     vanished = not os.path.lexists(entry.library)
                     if attempt == 2 or (entry.built and not vanished):
                         raise
                     if not vanished:
-                        _log.info("cannot load %s; building it again", entry.library, exc_info=True)
+                        _log("INFO", "cannot load %s (%s); building it again", entry.library, error)
                         self._drop(entry)
         raise AssertionError("not reached")
 
     def _drop(self, entry: Entry) -> None:
         """Take an entry that does not load out of the way."""
+        store = self._shared if self._shared and entry.folder.parent == self._shared.libraries else self._private
         try:
-            entry.store.discard(entry.key)
+            if store:
+                store.discard(entry.key)
         except OSError:
             self._unfit.add(entry.key)
 
@@ -158,9 +159,12 @@ class Cache:
             if not self._may_build:
                 return self._shared.lookup(key)  # what lies in a full or read-only folder may still serve
             entry = self._shared.fetch(key, build, about, self.patience)
+        except Busy as problem:
+            _log("INFO", "%s; building it privately", problem)
+            return None
         except Unusable as problem:
             self._problem = str(problem)
-            self._may_build = isinstance(problem, Busy)
+            self._may_build = False
             cache_folder.warn_once(self.location.folder, self._problem)
             return None
         if entry.built:
@@ -169,13 +173,13 @@ class Cache:
 
     def _fetch_private(self, key: str, build: Build, about: Mapping[str, str]) -> Entry:
         """From a folder of this process alone."""
-        for _ in range(2):
-            try:
-                return self._private_store().fetch(key, build, about, self.patience)
-            except Unusable as problem:
-                trouble = problem
-                self._private = None  # perhaps somebody cleaned the temporary folder too well
-        raise CacheError(f"no library can be built: the private temporary folder cannot be used either: {trouble}. Set TMPDIR to a folder with room")
+        try:
+            return self._private_store().fetch(key, build, about, self.patience)
+        except Unusable as problem:
+            folder = self._private.folder if self._private else "?"
+            self._private = None  # the next call makes a new one, perhaps elsewhere
+            message = f"the private temporary folder {folder} cannot be used: {problem}. Set TMPDIR to a folder with room"
+            raise CacheError(message) from problem
 
     def _private_store(self) -> Store:
         with self._lock:
@@ -191,15 +195,14 @@ class Cache:
 
     def _bound(self, store: Store, entry: Entry) -> None:
         """After a build: keep the folder within its limit. The new entry is held by its caller and so survives."""
-        with self._lock:
-            now = time.monotonic()
-            if self._bytes < 0 or now - self._counted > _RESCAN:
-                self._bytes, self._counted = sum(size for _, size, _ in store.entries()), now
-            else:
-                self._bytes += sum(found.stat().st_size for found in os.scandir(entry.folder))
-            if self._bytes > self.max_bytes:
-                self._bytes, freed = store.prune(int(self.max_bytes * _ROOM))
-                _log.info("evicted %d bytes from %s", freed, store.folder)
+        if store.grown(entry.bytes) <= self.max_bytes:
+            return
+        try:
+            left, freed = store.prune(int(self.max_bytes * _ROOM))
+        except OSError as error:  # an entry that cannot be removed is no reason to fail a call whose library is ready
+            _log("INFO", "cannot evict from %s: %s", store.folder, error)
+        else:
+            _log("INFO", "evicted %d bytes from %s, %d are left", freed, store.folder, left)
 
     def info(self) -> Info:
         """The state of the folder. Raises nothing: trouble is in `problem`."""
@@ -208,12 +211,12 @@ class Cache:
             try:
                 if self._shared.examine():
                     found = list(self._shared.entries())
-            except (CacheError, Unusable) as trouble:
+            except (CacheError, Unusable, OSError) as trouble:
                 problem = str(trouble)
         return Info(self.location.folder, len(found), sum(size for _, size, _ in found), self.max_bytes, problem, self._hits, self._builds)
 
     def prune(self, max_bytes: int | None = None) -> int:
-        """Evict least recently used entries until at most `max_bytes` (the cache's own limit) remain, except those in use. Returns bytes freed."""
+        """Evict least recently used entries until at most `max_bytes` (or the cache's limit) remain; none in use. Returns bytes freed."""
         return self._shrink(lambda store: store.prune(self.max_bytes if max_bytes is None else max_bytes)[1])
 
     def clear(self) -> int:
@@ -230,9 +233,13 @@ class Cache:
             return step(self._shared)
         except (OSError, Unusable) as problem:
             raise CacheError(f"the cache folder {self.location.folder} cannot be changed: {problem}") from problem
-        finally:
-            with self._lock:
-                self._bytes = -1.0
+
+
+def _log(level: str, message: str, *args: object) -> None:
+    """To the logger `tensorjit.cache`, unless nobody can be listening: importing `logging` takes longer than finding a library."""
+    logging = sys.modules.get("logging")
+    if logging:
+        logging.getLogger("tensorjit.cache").log(getattr(logging, level), message, *args)
 
 
 _all: "weakref.WeakSet[Cache]" = weakref.WeakSet()

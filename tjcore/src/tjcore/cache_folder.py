@@ -5,8 +5,9 @@ prepared (a symlink, an owner who is not us, write permission for others), `Unus
 mounted noexec, no home), which the caller answers by going on in a private temporary folder.
 
 Law: every file that a library is loaded from lies in folders that are ours, are not symlinks, and that only we can write; those we make
-have mode 0700 whatever the umask. Given that, nobody but this user (or root) can exchange a file between its check and its use. What is
-*not* guarded against: programs of the same user, which could as well change the interpreter.
+have mode 0700 whatever the umask. Given that, nobody but this user can exchange a file between its check and its use. What is *not* guarded
+against: programs of the same user, which could as well change the interpreter, and root and the owners of the folders above, who are
+taken for the administrators of the place.
 """
 
 import contextlib
@@ -14,7 +15,6 @@ import errno
 import fcntl
 import io
 import os
-import shutil
 import stat
 import sys
 import time
@@ -44,19 +44,19 @@ class Location:
 
 
 def locate(configured: str | None, environ: Mapping[str, str], platform: str = sys.platform) -> Location:
-    """The cache folder: `configured` (the setting, or nothing) before the platform's own. Touches nothing but to look for the home folder."""
+    """The cache folder: `configured` (the setting, or nothing) before the platform's own. Makes nothing; the home folder must exist."""
     if configured:
         try:
-            return Location(Path(os.path.abspath(Path(configured).expanduser())))
+            return Location(Path(os.path.normpath(Path(configured).expanduser().absolute())))
         except (RuntimeError, OSError) as error:  # "~" without a home; a working directory that is gone
             return Location(None, f"{configured!r} cannot be made an absolute path ({error})")
     xdg = environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(xdg):  # the XDG specification: a relative or an empty value counts as unset
+    if Path(xdg).is_absolute():  # the XDG specification: a relative or an empty value counts as unset
         return Location(Path(xdg) / "tensorjit")
     home = environ.get("HOME", "") or _home_from_passwd()
-    if not os.path.isabs(home):
+    if not Path(home).is_absolute():
         return Location(None, f"HOME is not set to an absolute path and user {os.getuid()} has no home in the password database")
-    if not os.path.isdir(home):
+    if not os.access(home, os.F_OK):
         return Location(None, f"the home folder {home} does not exist")
     return Location(Path(home) / ("Library/Caches" if platform == "darwin" else ".cache") / "tensorjit")
 
@@ -90,30 +90,32 @@ def same(file: io.FileIO, path: Path) -> bool:
     return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
 
-def examine(folder: Path) -> bool:
-    """True for a folder that may be trusted, False where there is nothing. Raises `CacheError` or `Unusable`."""
+def examine(folder: Path, bypass_foreign: bool = False) -> bool:
+    """True for a folder that may be trusted, False where there is nothing. Raises `CacheError` or `Unusable`.
+
+    With `bypass_foreign` a folder of another user is `Unusable`, as after `sudo` or in a container, rather than refused.
+    """
     try:
-        found = os.lstat(folder)
+        found = folder.lstat()
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise Unusable(_reason(error)) from error
+        raise unusable(error) from error
     if not stat.S_ISDIR(found.st_mode) and not stat.S_ISLNK(found.st_mode):
         raise Unusable("it is not a folder")
     wrong = fault(found)
+    if wrong and bypass_foreign and stat.S_ISDIR(found.st_mode) and found.st_uid != os.geteuid():
+        raise Unusable(f"it {wrong}")
     if wrong:
-        remedy = "name the folder that it points to" if stat.S_ISLNK(found.st_mode) else f"make it yours alone (chown, chmod 700 {folder}), remove it"
-        raise CacheError(f"the cache folder {folder} {wrong}; code found there could be anyone's. Please {remedy}, or set {VARIABLE} to a folder of your own")
+        link = stat.S_ISLNK(found.st_mode)
+        remedy = "Name the folder that it points to" if link else f"Remove it, or make it yours alone (chown, chmod 700 {folder})"
+        raise CacheError(f"the cache folder {folder} {wrong}: others could have put code there. {remedy}, or set {VARIABLE} to another")
     return True
 
 
 def check_mount(folder: Path) -> None:
     """Raise `Unusable` if nothing in the existing `folder` may be executed."""
-    try:
-        flags = os.statvfs(folder).f_flag
-    except OSError as error:
-        raise Unusable(_reason(error)) from error
-    if flags & getattr(os, "ST_NOEXEC", 0):
+    if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
         raise Unusable("it is on a file system mounted noexec, from which no library can be loaded")
 
 
@@ -121,15 +123,18 @@ def check_parents(folder: Path) -> None:
     """Raise `Unusable` if a folder above lets every user exchange what is below it (world-writable without the sticky bit)."""
     for parent in folder.parents:
         try:
-            mode = os.lstat(parent).st_mode
+            mode = parent.lstat().st_mode
         except OSError:
             continue
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        if stat.S_ISDIR(mode) and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise Unusable(f"every user may write to {parent} above it and so could exchange it (chmod o-w {parent})")
 
 
 def make(folder: Path) -> None:
-    """Make `folder` and what is missing above it with mode 0700, whatever the umask. Raises `CacheError` or `Unusable`."""
+    """Make `folder` and what is missing above it with mode 0700, whatever the umask, and judge it as `examine` does.
+
+    Raises `FileNotFoundError` if somebody removes the folders meanwhile.
+    """
     missing = []
     for place in (folder, *folder.parents):
         if os.path.lexists(place):
@@ -137,16 +142,18 @@ def make(folder: Path) -> None:
         missing.append(place)
     for place in reversed(missing):
         try:
-            os.mkdir(place, 0o700)
-            os.chmod(place, 0o700)  # a umask can only take permissions away, yet it can take ours
+            place.mkdir(0o700)
+            place.chmod(0o700)  # a umask can only take permissions away, yet it can take ours
         except FileExistsError:
             continue  # another process was quicker
+        except FileNotFoundError:
+            raise
         except OSError as error:
-            raise Unusable(_reason(error)) from error
-        wrong = fault(os.lstat(place))
+            raise unusable(error) from error
+        wrong = fault(place.lstat())
         if wrong:  # made by ourselves this moment: no attack but a file system without owners or permissions
             with contextlib.suppress(OSError):
-                os.rmdir(place)
+                place.rmdir()
             raise Unusable(f"its file system keeps no owners or permissions (a new folder {wrong})")
     examine(folder)
 
@@ -160,6 +167,7 @@ def _reason(error: OSError) -> str:
         errno.ENOSPC: "its disk is full",
         errno.EDQUOT: "your disk quota is used up",
         errno.ENOTDIR: "a part of its path is not a folder",
+        errno.ENOENT: "nothing can be made there",
         errno.ELOOP: "its path is a loop of symlinks",
     }
     text = words.get(error.errno or 0, f"{error.strerror or error}")
@@ -171,22 +179,31 @@ def unusable(error: OSError) -> Unusable:
     return Unusable(_reason(error))
 
 
-_warned: set[str] = set()
+_warned: dict[str, object] = {}
 
 
 def warn_once(folder: Path | None, problem: str) -> None:
     """Tell the user, once per process and folder, that the cache is bypassed."""
-    name = str(folder) if folder else "(none)"
-    if name in _warned:
+    mine = object()
+    if _warned.setdefault(str(folder), mine) is not mine:  # one step, so that of many threads one warns
         return
-    _warned.add(name)
     subject = f"the cache folder {folder} is not used" if folder else "there is no cache folder"
     warnings.warn(
-        f"tensorjit: {subject}: {problem}. Libraries are built in a private temporary folder, which is removed at exit, so the next run builds them "
-        f"again. Set {VARIABLE} to a folder of your own on a disk with room from which programs may run.",
+        f"tensorjit: {subject}: {problem}. Libraries are built in a private temporary folder, which is removed at exit, so the next run "
+        f"builds them again. Set {VARIABLE} to a folder of your own, on a disk that has room and allows programs to run.",
         RuntimeWarning,
         stacklevel=3,
     )
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a whole folder, as far as possible."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        import shutil  # only here: it costs import time
+
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def make_private() -> tuple[Path, io.FileIO]:
@@ -196,14 +213,15 @@ def make_private() -> tuple[Path, io.FileIO]:
     tried: list[str] = []
     for base in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")):
         try:
+            check_parents(Path(base) / _PRIVATE)
             check_mount(Path(base))
             _sweep_private(Path(base))
             folder = Path(tempfile.mkdtemp(prefix=_PRIVATE, dir=base))
             try:
-                os.chmod(folder, 0o700)
+                folder.chmod(0o700)
                 return folder, _sign_of_life(folder)
             except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
                 raise
         except (OSError, Unusable) as error:
             tried.append(f"{base} ({_reason(error) if isinstance(error, OSError) else error})")
@@ -213,32 +231,29 @@ def make_private() -> tuple[Path, io.FileIO]:
 def remove_private(folder: Path, alive: io.FileIO, owner: int) -> None:
     """Remove a private folder, unless this is a forked child: the folder is its parent's, which may still be loading from it."""
     if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
     alive.close()
 
 
 def _sign_of_life(folder: Path) -> io.FileIO:
     """A locked file `alive` in `folder`. It gets that name once it is locked, so that no sweep ever sees it unlocked while we live."""
-    file = io.FileIO(folder / "starting", "x")
+    file = io.FileIO(folder / "starting", "x", opener=lambda name, flags: os.open(name, flags, 0o600))
     fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.rename(folder / "starting", folder / "alive")
+    (folder / "starting").rename(folder / "alive")
     return file
 
 
 def _sweep_private(base: Path) -> None:
     """Remove what killed processes of this user have left in `base`."""
-    for name in os.listdir(base):
-        folder = base / name
-        if not name.startswith(_PRIVATE):
-            continue
+    for folder in base.glob(f"{_PRIVATE}*"):
         with contextlib.suppress(OSError):
-            found = os.lstat(folder)
+            found = folder.lstat()
             if fault(found) or not stat.S_ISDIR(found.st_mode):
                 continue
             try:
                 with io.FileIO(folder / "alive", "r+") as file:
                     fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder, ignore_errors=True)
+                    remove(folder)
             except FileNotFoundError:
                 if time.time() - found.st_mtime > _ABANDONED:  # killed in its first moment: there is nothing else in it
                     (folder / "starting").unlink(missing_ok=True)

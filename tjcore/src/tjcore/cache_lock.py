@@ -31,7 +31,7 @@ class Lock:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if cache_folder.same(self._file, self._path):
             with contextlib.suppress(OSError):
-                os.unlink(self._path)
+                self._path.unlink()
         self._file.close()
 
 

@@ -1,91 +1,55 @@
 """Entries in one folder: look one up, build one, evict, sweep.
 
-    <folder>/libraries/<key>/       a finished entry: the library, its source, manifest.json
+    <folder>/size                   about how many bytes lie in libraries/, so that not every process must count them
+    <folder>/libraries/<key>/       a finished entry
     <folder>/building/<key>.lock    who holds its lock builds <key>
     <folder>/building/<key>.<id>/   an entry being built, or one on its way out
 
 In: a folder (its place judged by `cache_folder`), a key, a function that builds. Out: an `Entry` whose files have been checked.
 
 Laws
-- An entry comes into being by one rename of a complete folder and goes by one rename out of the way. A process that dies at any moment leaves
-  either a whole entry or something below `building/`, which nothing is ever loaded from.
-- Nothing is returned unless its manifest names this key and this version and every file is ours and has the size and hash that the manifest
-  says. Since that is checked at every lookup, nothing needs to be flushed to disk: what a power cut mangles is built again.
-- Time of check, time of use: the caller loads by path after the check. The folders are 0700 and ours, so only this user can write in between, and
-  this package never writes to a finished entry; it only renames it away, and not while its manifest is held (shared lock), as it is
-  while an `Entry` lives. Removing a file that is mapped is harmless on POSIX systems.
+- An entry comes into being by one rename of a complete folder and goes by one rename out of the way. A process that dies at any moment
+  leaves either a whole entry or something below `building/`, which nothing is ever loaded from.
+- Nothing is returned that `cache_entry.read` has not checked in this very call.
+- Time of check, time of use: the caller loads by path after the check. The folders are 0700 and ours, so only this user can write in
+  between, and this package never writes to a finished entry; it only renames it away, and evicts none whose manifest is held (shared
+  lock), as it is while an `Entry` lives. Removing a file that is mapped is harmless on POSIX systems.
 - Locks are `flock` on open files: they work between threads as between processes, and the kernel frees them when their holder dies.
 """
 
 import contextlib
 import errno
-import hashlib
 import io
-import json
 import os
 import re
-import secrets
-import shutil
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from tjcore import cache_folder
+from tjcore import cache_entry, cache_folder
+from tjcore.cache_entry import MANIFEST, Entry, Mismatch
 from tjcore.cache_folder import Unusable
-from tjcore.cache_lock import Lock, share, try_exclusive, try_lock
+from tjcore.cache_lock import Lock, try_exclusive, try_lock
 from tjcore.errors import CacheError
 
 KEY = re.compile(r"[0-9a-f]{16,128}")
-MANIFEST = "manifest.json"
-_FORMAT = 1
-_MANIFEST_MAX = 1 << 20  # bytes; a real one has a few hundred
 _PROBE = 1 << 20  # a disk that cannot take these bytes is full
+_ROUNDS = 20  # how often somebody may remove the folder under our hands before we give it up
+_RECOUNT = 256  # builds after which the sum on disk is counted anew
+_SIZE_BYTES = 29  # the length of what the file `size` holds
 _REFUSED = ".refused"
-_TOUCH_AFTER = 60.0  # seconds between two notes of use
 
 Build = Callable[[Path], Path]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A checked library on disk. While it lives and is not released, no process evicts it; release it once the library is loaded."""
-
-    key: str
-    folder: Path
-    library: Path
-    source: Path | None
-    manifest: Mapping[str, object]
-    built: bool
-    """Whether this call built it, rather than finding it."""
-    _hold: io.FileIO = field(repr=False, compare=False)
-    store: "Store" = field(repr=False, compare=False)
-    """Where it lies; a private folder lasts as long as entries in it are in use."""
-
-    def release(self) -> None:
-        """Let other processes evict the entry. The files may vanish from now on; a loaded library stays."""
-        self._hold.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.release()
-
-    def __del__(self) -> None:
-        self._hold.close()
 
 
 class Store:
     """The entries below `folder`. Every method may raise `CacheError` (not to be trusted) or `Unusable` (not to be used)."""
 
-    def __init__(self, folder: Path, version: str) -> None:
+    def __init__(self, folder: Path, version: str, bypass_foreign: bool = False) -> None:
         # The parent's symlinks are followed once, here; afterwards only the real path is used, so that exchanging a link changes nothing.
-        self.folder = Path(os.path.realpath(folder.parent)) / folder.name
+        self.folder = _resolve(folder.parent) / folder.name
         self.version = version
+        self.bypass_foreign = bypass_foreign
         self.libraries = self.folder / "libraries"
         self.building = self.folder / "building"
         self._parents_checked = False
@@ -96,7 +60,7 @@ class Store:
         if not self._parents_checked:
             cache_folder.check_parents(self.folder)
             self._parents_checked = True
-        if not cache_folder.examine(self.folder):
+        if not cache_folder.examine(self.folder, self.bypass_foreign):
             return False
         cache_folder.check_mount(self.folder)
         return cache_folder.examine(self.libraries)
@@ -105,57 +69,20 @@ class Store:
 
     def lookup(self, key: str, built: bool = False) -> Entry | None:
         """The entry of `key` if it is whole, ours and of this version; None otherwise, whatever is wrong with it."""
-        folder = self.libraries / key
         try:
             if not self.examine():
                 return None
-            hold = _open(folder / MANIFEST)
-        except (OSError, _Mismatch):
+            return cache_entry.read(self.libraries / key, key, self.version, built, self)
+        except (OSError, Mismatch):
             return None
-        try:
-            if not share(hold):
-                raise _Mismatch
-            manifest, library = self._verify(key, folder, hold)
-            if not cache_folder.same(hold, folder / MANIFEST):  # moved aside while we were reading
-                raise _Mismatch
-            _note_use(hold)
-        except (OSError, _Mismatch):
-            hold.close()
-            return None
-        except BaseException:
-            hold.close()
-            raise
-        source = next((name for name in _files(manifest) if name.endswith(".c")), None)
-        return Entry(key, folder, folder / library, folder / source if source else None, manifest, built, hold, self)
-
-    def _verify(self, key: str, folder: Path, hold: io.FileIO) -> tuple[Mapping[str, object], str]:
-        """Read the manifest and check everything it says. Raises `_Mismatch` or `OSError`."""
-        found = os.lstat(folder)
-        if not stat.S_ISDIR(found.st_mode) or cache_folder.fault(found):
-            raise _Mismatch
-        try:
-            manifest = json.loads(hold.read(_MANIFEST_MAX) or b"")
-        except ValueError:  # includes undecodable bytes
-            raise _Mismatch from None
-        if not isinstance(manifest, dict) or (manifest.get("format"), manifest.get("key"), manifest.get("tjcore")) != (_FORMAT, key, self.version):
-            raise _Mismatch
-        files, library = _files(manifest), manifest.get("library")
-        if not isinstance(library, str) or library not in files:
-            raise _Mismatch
-        for name, said in files.items():
-            if "/" in name or name in ("", ".", "..") or not isinstance(said, dict):
-                raise _Mismatch
-            with _open(folder / name) as file:
-                if os.fstat(file.fileno()).st_size != said.get("bytes") or _hash(file) != said.get("sha256"):
-                    raise _Mismatch
-        return manifest, library
 
     # -- building --------------------------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
         """Make the folders that are missing."""
         self.examine()
-        cache_folder.make(self.folder)
+        if not cache_folder.examine(self.folder, self.bypass_foreign):
+            cache_folder.make(self.folder)
         cache_folder.check_mount(self.folder)
         cache_folder.make(self.libraries)
         cache_folder.make(self.building)
@@ -165,7 +92,7 @@ class Store:
         if not self._swept:
             self._swept = True
             self.sweep()
-        for _ in range(8):  # each round is lost only to somebody removing the folder under our hands
+        for _ in range(_ROUNDS):  # each round is lost only to somebody removing the folder under our hands
             lock = self._wait(key, patience)
             if isinstance(lock, Entry):
                 return lock
@@ -177,7 +104,7 @@ class Store:
 
     def _wait(self, key: str, patience: float) -> "Entry | Lock":
         """Either the finished entry or the right to build it."""
-        deadline, pause = time.monotonic() + patience, 0.001
+        deadline, pause, vanished = time.monotonic() + patience, 0.001, 0
         while True:
             entry = self.lookup(key)
             if entry:
@@ -185,8 +112,11 @@ class Store:
             try:
                 self.prepare()
                 lock = try_lock(self.building / f"{key}.lock")
-            except FileNotFoundError:
-                lock = None  # the folder was removed between two steps: make it again
+            except FileNotFoundError as error:
+                lock, vanished = None, vanished + 1  # the folder was removed between two steps: make it again
+                pause = 0.001
+                if vanished > _ROUNDS:
+                    raise cache_folder.unusable(error) from error
             except OSError as error:
                 raise cache_folder.unusable(error) from error
             if lock:
@@ -198,17 +128,18 @@ class Store:
 
     def _build(self, key: str, build: Build, about: Mapping[str, str]) -> Entry | None:
         """Build aside, seal, move into place, look up. None if the folder was removed meanwhile; the caller holds the lock."""
-        work = self.building / f"{key}.{secrets.token_hex(8)}"
+        self._clean(key)
+        work = self.building / f"{key}.{os.urandom(8).hex()}"
         try:
             try:
-                os.mkdir(work, 0o700)
-                os.chmod(work, 0o700)
+                work.mkdir(0o700)
+                work.chmod(0o700)
+            except FileNotFoundError:
+                return None
             except OSError as error:
-                if _gone(self.building):
-                    return None
                 raise cache_folder.unusable(error) from error
             try:
-                library = build(work)
+                library = Path(build(work))
                 if not os.path.lexists(library):
                     raise CacheError(f"a build returned {library}, and there is no such file")
             except Exception:
@@ -217,85 +148,78 @@ class Store:
                 _probe(work)  # raises `Unusable` on a full disk, whatever words the compiler had for it
                 raise
             try:
-                self._seal(work, key, library, about)
+                cache_entry.seal(work, key, self.version, library, about)
                 self._place(work, self.libraries / key)
             except OSError as error:
-                if _gone(work):
+                if isinstance(error, FileNotFoundError) or _gone(work):
                     return None
                 raise cache_folder.unusable(error) from error
         finally:
-            _remove(work)
+            cache_folder.remove(work)
         return self.lookup(key, built=True)
-
-    def _seal(self, work: Path, key: str, library: Path, about: Mapping[str, str]) -> None:
-        """Make every file private, drop what is no file, and write the manifest."""
-        library = Path(library)
-        if library.parent != work or not stat.S_ISREG(os.lstat(library).st_mode):
-            raise CacheError(f"a build must return a regular file directly in the folder it was given ({work}); it returned {library}")
-        files: dict[str, dict[str, object]] = {}
-        for item in sorted(os.scandir(work), key=lambda item: item.name):
-            if not item.is_file(follow_symlinks=False) or item.name == MANIFEST:
-                _remove(Path(item.path))
-                continue
-            os.chmod(item.path, 0o600)
-            with _open(work / item.name) as file:
-                files[item.name] = {"bytes": os.fstat(file.fileno()).st_size, "sha256": _hash(file)}
-        manifest = {
-            "format": _FORMAT,
-            "key": key,
-            "tjcore": self.version,
-            "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "about": dict(sorted(about.items())),
-            "library": library.name,
-            "files": files,
-        }
-        with open(work / MANIFEST, "x", encoding="utf-8") as text:
-            json.dump(manifest, text, indent=1)
-        os.chmod(work / MANIFEST, 0o600)
 
     def _place(self, work: Path, final: Path) -> None:
         """One rename. What lies there already has been found wanting (or is as good as ours) and goes out of the way first."""
         try:
-            os.rename(work, final)
+            work.rename(final)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             self.discard(final.name)
-            os.rename(work, final)
+            work.rename(final)
 
     # -- removing --------------------------------------------------------------------------------------------------------------------
 
     def discard(self, key: str) -> None:
         """Take the entry away, whatever state it is in."""
         old = self.libraries / key
-        aside = self.building / f"{key}.{secrets.token_hex(8)}"
+        aside = self.building / f"{key}.{os.urandom(8).hex()}"
         try:
-            os.rename(old, aside)
-        except FileNotFoundError:
-            return
+            old.rename(aside)
         except OSError:
+            if not os.path.lexists(old):
+                return
             # A folder of another user cannot change its parent, but it can be renamed within ours.
             aside = self.libraries / f"{aside.name}{_REFUSED}"
-            os.rename(old, aside)
-        _remove(aside)
+            with contextlib.suppress(FileNotFoundError):
+                old.rename(aside)
+        cache_folder.remove(aside)
 
     def entries(self) -> Iterator[tuple[float, int, str]]:
         """Last use, bytes and key of each entry."""
+        for name in _names(self.libraries):
+            if KEY.fullmatch(name):
+                total, used = cache_entry.size(self.libraries / name)
+                yield used, total, name
+
+    def grown(self, added: int) -> int:
+        """About how many bytes the entries take, after one of `added` bytes was built.
+
+        A running sum on disk: counting thousands of entries in each process that builds something would take longer than the compiler. It
+        may be off by what was added in the very same moment, or by a process that died, and is put right after a number of builds.
+        """
         try:
-            items = list(os.scandir(self.libraries))
+            with self._open_size() as file:
+                if not try_exclusive(file):
+                    return 0  # another process adds its own and sees to the limit
+                total, builds = _numbers(file.read(_SIZE_BYTES) or b"")
+                if builds >= _RECOUNT:
+                    total, builds = sum(size for _, size, _ in self.entries()), 0
+                else:
+                    total, builds = total + added, builds + 1
+                _write(file, total, builds)
+                return total
         except OSError:
-            return
-        for item in items:
-            if not KEY.fullmatch(item.name):
-                continue
-            used, total = 0.0, 0
-            with contextlib.suppress(OSError):
-                if item.is_dir(follow_symlinks=False):
-                    for file in os.scandir(item.path):
-                        found = file.stat(follow_symlinks=False)
-                        total += found.st_size
-                        used = found.st_mtime if file.name == MANIFEST else used
-            yield used, total, item.name
+            return 0
+
+    def _note_size(self, total: int, builds: int) -> None:
+        with contextlib.suppress(OSError), self._open_size() as file:
+            if try_exclusive(file):
+                _write(file, total, builds)
+
+    def _open_size(self) -> io.FileIO:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return io.FileIO(self.folder / "size", "r+", opener=lambda name, _: os.open(name, flags, 0o600))
 
     def prune(self, max_bytes: int) -> tuple[int, int]:
         """Evict the least recently used entries that nobody holds until at most `max_bytes` remain. Returns bytes left and bytes freed."""
@@ -306,26 +230,33 @@ class Store:
                 break
             if self._evict(key):
                 left -= size
+        self._note_size(left, 0)
         return left, total - left
 
     def clear(self) -> int:
         """Remove every entry, held or not, and every leftover. Returns bytes freed."""
         freed = 0
+        (self.folder / "size").unlink(missing_ok=True)
         for _, size, key in self.entries():
             self.discard(key)
             freed += size
         for place in (self.libraries, self.building):
-            for name in os.listdir(place) if os.path.isdir(place) else ():
+            for name in _names(place):
                 if name.endswith(_REFUSED):
-                    _remove(place / name)
+                    cache_folder.remove(place / name)
         return freed
 
     def _evict(self, key: str) -> bool:
         """Discard the entry unless somebody holds it."""
         try:
-            manifest = _open(self.libraries / key / MANIFEST)
-        except (OSError, _Mismatch):
-            self.discard(key)  # broken (nobody can hold it), or evicted by another process this moment
+            manifest = cache_entry.open_own(self.libraries / key / MANIFEST)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                return False  # no fault of the entry's
+            self.discard(key)  # broken, so that nobody can hold it, or evicted by another process this moment
+            return True
+        except Mismatch:
+            self.discard(key)
             return True
         with manifest:
             if not try_exclusive(manifest):
@@ -335,55 +266,59 @@ class Store:
 
     def sweep(self) -> None:
         """Remove what dead builders left: everything below `building/` whose key's lock is free."""
-        with contextlib.suppress(OSError):
-            for key in {name.split(".")[0] for name in os.listdir(self.building)}:
+        with contextlib.suppress(OSError):  # a folder that is only read, or goes this moment
+            if not (self.examine() and cache_folder.examine(self.building)):
+                return
+            for key in {name.partition(".")[0] for name in _names(self.building)}:
+                if not KEY.fullmatch(key):
+                    continue  # not one of ours
                 lock = try_lock(self.building / f"{key}.lock")
                 if not lock:
                     continue  # its builder is alive
                 with lock:
-                    for name in os.listdir(self.building):
-                        if name.startswith(f"{key}.") and name != f"{key}.lock":
-                            _remove(self.building / name)
+                    self._clean(key)
+
+    def _clean(self, key: str) -> None:
+        """Remove what earlier builders of `key` left. They are dead: the caller holds the lock."""
+        for name in _names(self.building):
+            if name.startswith(f"{key}.") and name != f"{key}.lock":
+                cache_folder.remove(self.building / name)
 
 
 class Busy(Unusable):
     """Another process builds the same library and does not come to an end. The folder itself is fine."""
 
 
-class _Mismatch(Exception):
-    """What lies there is not the entry that was asked for."""
+def _resolve(folder: Path) -> Path:
+    """The real path of a folder that need not exist."""
+    try:
+        return folder.resolve()
+    except (OSError, RuntimeError):  # a loop of symlinks; whoever opens it will say so
+        return folder
 
 
-def _open(path: Path) -> io.FileIO:
-    """A regular file of ours, open for reading; never through a symlink, never blocking on a pipe."""
-    file = io.FileIO(path, "r", opener=lambda name, _: os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
-    found = os.fstat(file.fileno())
-    if stat.S_ISREG(found.st_mode) and not cache_folder.fault(found):
-        return file
-    file.close()
-    raise _Mismatch
+def _names(folder: Path) -> list[str]:
+    """The names in a folder; none where there is no folder to read."""
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:
+        return []
 
 
-def _hash(file: io.FileIO) -> str:
-    return hashlib.file_digest(file, "sha256").hexdigest()
+def _numbers(text: bytes) -> tuple[int, int]:
+    """Bytes and builds since they were counted, from the file `size`; due to be counted if it is new or spoilt."""
+    match = re.fullmatch(rb"(\d{18}) (\d{9})\n", text)
+    return (int(match[1]), int(match[2])) if match else (0, _RECOUNT)
 
 
-def _files(manifest: Mapping[str, object]) -> dict[str, object]:
-    files = manifest.get("files")
-    return files if isinstance(files, dict) else {}
-
-
-def _note_use(manifest: io.FileIO) -> None:
-    """The manifest's time of change is the entry's last use."""
-    age = time.time() - os.fstat(manifest.fileno()).st_mtime
-    if not 0 <= age < _TOUCH_AFTER:
-        with contextlib.suppress(OSError):  # a read-only folder
-            os.utime(manifest.fileno())
+def _write(file: io.FileIO, total: int, builds: int) -> None:
+    file.seek(0)
+    file.write(b"%018d %09d\n" % (total, builds))  # always the same length: nothing old is left behind it
 
 
 def _gone(folder: Path) -> bool:
     """Whether somebody removes the folder. A removal goes leaf by leaf, so the failure it causes may come a moment before its end."""
-    for _ in range(10):
+    for _ in range(6):
         if not os.path.lexists(folder):
             return True
         time.sleep(0.01)
@@ -392,7 +327,7 @@ def _gone(folder: Path) -> bool:
 
 def _probe(folder: Path) -> None:
     """Raise `Unusable` if nothing more can be written to `folder`."""
-    path = folder / f"probe.{secrets.token_hex(4)}"
+    path = folder / f"probe.{os.urandom(4).hex()}"
     try:
         with io.FileIO(path, "x") as file:
             left = _PROBE
@@ -403,11 +338,3 @@ def _probe(folder: Path) -> None:
     finally:
         with contextlib.suppress(OSError):
             path.unlink()
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or a whole folder, as far as possible."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        shutil.rmtree(path, ignore_errors=True)

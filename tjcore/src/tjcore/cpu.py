@@ -12,7 +12,6 @@ import math
 import os
 import platform
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -32,8 +31,13 @@ _X86_V4 = _X86_V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 _LEVELS: dict[str, frozenset[str]] = {"x86-64": _X86_V1, "x86-64-v2": _X86_V2, "x86-64-v3": _X86_V3, "x86-64-v4": _X86_V4}
 # Named x86 processors whose vectors are wider than the baseline. A name missing here costs speed and never correctness, since the
 # compiler splits or joins vectors as it must.
-_WIDE_64 = re.compile(r"x86-64-v4|znver[4-9]|skylake-avx512|cascadelake|cooperlake|cannonlake|icelake.*|tigerlake|rocketlake|sapphirerapids|emeraldrapids|graniterapids.*|knl|knm")
-_WIDE_32 = re.compile(r"x86-64-v3|znver[1-3]|bdver4|haswell|broadwell|skylake|alderlake|raptorlake|meteorlake|arrowlake.*|lunarlake|sierraforest|core-avx2")
+_WIDE_64 = re.compile(
+    r"x86-64-v4|znver[4-9]|skylake-avx512|cascadelake|cooperlake|cannonlake|icelake.*|tigerlake|rocketlake|"
+    r"sapphirerapids|emeraldrapids|graniterapids.*"
+)
+_WIDE_32 = re.compile(
+    r"x86-64-v3|znver[1-3]|bdver4|haswell|broadwell|skylake|alderlake|raptorlake|meteorlake|arrowlake.*|lunarlake|sierraforest|core-avx2"
+)
 
 
 def machine() -> str:
@@ -63,11 +67,17 @@ def parse_cpuinfo(text: str) -> tuple[dict[str, str], ...]:
     return tuple(blocks)
 
 
+def _is_mac() -> bool:
+    return platform.system() == "Darwin"
+
+
 @functools.cache
 def _sysctl(name: str) -> str:
-    """One value of macOS's sysctl, or an empty string; never called elsewhere."""
-    if sys.platform != "darwin":
+    """One value of macOS's sysctl; an empty string elsewhere."""
+    if not _is_mac():
         return ""
+    import subprocess  # only here: it costs import time
+
     try:
         done = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.SubprocessError):
@@ -83,7 +93,7 @@ def features() -> frozenset[str]:
     found = [frozenset(block[key].lower().split()) for block in _cpuinfo() for key in ("flags", "features") if key in block]
     if found:
         return frozenset.intersection(*found)
-    if sys.platform == "darwin":
+    if _is_mac():
         words = " ".join(_sysctl(f"machdep.cpu.{name}") for name in ("features", "leaf7_features", "extfeatures")).lower().split()
         return frozenset(_mac_name(word) for word in words) | (frozenset({"asimd"}) if machine() == "aarch64" else frozenset())
     # Nothing to read: claim no more than the architecture guarantees.
@@ -106,16 +116,17 @@ def model() -> str:
 
 def check_target(target: str) -> None:
     """Raise `ToolchainError` if `target` is no possible name, or a known level that this CPU does not reach."""
+    advice = "use 'native' or 'generic' (TENSORJIT_TARGET)"
     if not _TARGET.fullmatch(target):
-        raise ToolchainError(f"target {target!r} is not a CPU name; expected 'native', 'generic' or a name such as 'x86-64-v3' (TENSORJIT_TARGET)")
+        raise ToolchainError(f"target {target!r} is not a CPU name such as 'x86-64-v3'; {advice}")
     needed = _LEVELS.get(target)
     if needed is None:
         return
     if machine() != "x86_64":
-        raise ToolchainError(f"target {target!r} is for x86_64 and this machine is {machine()}; use 'native' or 'generic' (TENSORJIT_TARGET)")
+        raise ToolchainError(f"target {target!r} is for x86_64 and this machine is {machine()}; {advice}")
     missing = sorted(needed - features())
     if missing:
-        raise ToolchainError(f"target {target!r} needs CPU features that this machine lacks: {', '.join(missing)}; use 'native' or 'generic' (TENSORJIT_TARGET)")
+        raise ToolchainError(f"target {target!r} needs CPU features that this machine lacks: {', '.join(missing)}; {advice}")
 
 
 def target_key(target: str) -> str:
@@ -188,7 +199,11 @@ def cache_sizes() -> tuple[int, int, int]:
         level, kind, size = (_read(f"{folder}/index{index}/{name}") for name in ("level", "type", "size"))
         if level.isdigit() and kind in ("Data", "Unified") and _bytes(size):
             found[int(level)] = _bytes(size)
-    for number, mac, posix in ((1, "hw.l1dcachesize", "SC_LEVEL1_DCACHE_SIZE"), (2, "hw.l2cachesize", "SC_LEVEL2_CACHE_SIZE"), (3, "hw.l3cachesize", "SC_LEVEL3_CACHE_SIZE")):
+    for number, mac, posix in (
+        (1, "hw.l1dcachesize", "SC_LEVEL1_DCACHE_SIZE"),
+        (2, "hw.l2cachesize", "SC_LEVEL2_CACHE_SIZE"),
+        (3, "hw.l3cachesize", "SC_LEVEL3_CACHE_SIZE"),
+    ):
         if number not in found:
             asked = _bytes(_sysctl(mac)) or (os.sysconf(posix) if posix in os.sysconf_names else 0)
             if asked > 0:
@@ -226,7 +241,7 @@ def usable_cores() -> int:
 
 def _cgroup_quota(proc: str = "/proc/self/cgroup", root: str = "/sys/fs/cgroup") -> float:
     """The tightest CPU quota, in processors, of this process's control group and those above it; 0 for none."""
-    quotas = []
+    quotas: list[float] = []
     for line in _read(proc).splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -236,8 +251,8 @@ def _cgroup_quota(proc: str = "/proc/self/cgroup", root: str = "/sys/fs/cgroup")
         # then is the container's own group.
         parts = [part for part in path.split("/") if part not in ("", "..")]
         for depth in range(len(parts), -1, -1):
-            for mount in (root,) if not controllers else (f"{root}/{controllers}", f"{root}/cpu"):
-                quotas.append(_quota_of("/".join([mount, *parts[:depth]]), version=1 if controllers else 2))
+            mounts, version = ((f"{root}/{controllers}", f"{root}/cpu"), 1) if controllers else ((root,), 2)
+            quotas.extend(_quota_of("/".join([mount, *parts[:depth]]), version) for mount in mounts)
     return min((quota for quota in quotas if quota), default=0.0)
 
 
