@@ -65,7 +65,7 @@ def tensorjit_compile(unit: SourceUnit, toolchain: Toolchain, flags: Sequence[st
     command = tuple(toolchain.command(source, out, [*flags, *unit.files]))
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, cwd=out_dir, env={**os.environ, "LC_ALL": "C"}, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, cwd=out_dir, env={**os.environ, "LC_ALL": "C", "TMPDIR": str(out_dir)}, check=False
         )
     except OSError as error:
         raise CompileError(

@@ -162,7 +162,7 @@ def run(out: TextIO = sys.stdout, backend: str | None = None) -> float:
     state = train(compiled_step(graph), data, epochs, watch=lambda epoch, loss: report.progress(epoch, loss, epochs))
     ours = time.perf_counter() - start
     if epochs < EPOCHS:
-        report.line(f"  (the reference evaluator is slow: {epochs} epoch instead of {EPOCHS}; install a toolchain plugin for the whole demo)")
+        report.line(f"  (the reference evaluator is slow: {epochs} epoch instead of {EPOCHS}; install a toolchain plugin for the rest)")
 
     predict = CompiledGraph([model(input("x", (N, 64)), {name: input(name, shape) for name, shape in SHAPES.items()})], backend=backend)
     (scores,) = predict(x=data.held_x, **dict(zip(SHAPES, state[:4], strict=True)))
@@ -182,7 +182,8 @@ def run(out: TextIO = sys.stdout, backend: str | None = None) -> float:
     memory = graph.last_memory
     assert memory is not None
     sizes = ", ".join(f"{name}={size}" for name, size in memory.bindings.items())
-    report.line(f"\nmemory of the last call ({sizes}): {memory.temporary_bytes:,} bytes of temporaries planned, {memory.unreused_temporary_bytes:,} unshared")
+    planned, unshared = memory.temporary_bytes, memory.unreused_temporary_bytes
+    report.line(f"\nmemory of the last call ({sizes}): {planned:,} bytes of temporaries planned, {unshared:,} unshared")
     _draw_memory(report, graph)
     _compare(report, graph, state, data, epochs)
     return accuracy

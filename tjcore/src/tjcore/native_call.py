@@ -32,7 +32,7 @@ def _data_offset() -> int | None:
     """
     if sys.implementation.name != "cpython":
         return None
-    samples = [np.empty(3, np.float32), np.empty((2, 5), np.float64)[:, 1:], np.zeros((), np.uint8)]
+    samples: list[NDArray[Any]] = [np.empty(3, np.float32), np.empty((2, 5), np.float64)[:, 1:], np.zeros((), np.uint8)]
     for offset in range(ctypes.sizeof(ctypes.c_void_p), 64, ctypes.sizeof(ctypes.c_void_p)):
         if all(ctypes.c_void_p.from_address(id(a) + offset).value == a.__array_interface__["data"][0] for a in samples):
             return offset
