@@ -74,7 +74,7 @@ def header(op: str, dtype: DType) -> str | None:
 
 
 def vector_type(dtype: DType, lanes: int) -> str:
-    return f"{dtype.short}x{lanes}"
+    return f"{'u8' if dtype.kind == 'bool' else dtype.short}x{lanes}"  # a bool is kept in a byte
 
 
 def literal(value: float, dtype: DType) -> str:

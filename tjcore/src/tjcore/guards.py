@@ -19,9 +19,10 @@ from .ops import show_shape
 
 
 class Guards:
-    """Checks for the inputs of one plan, in the plan's order."""
+    """Checks for the inputs of one plan, in the plan's order. `nodes`: all of the graph, some of which have no meaning on empty axes."""
 
-    def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim]) -> None:
+    def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim], nodes: Sequence[Expr] = ()) -> None:
+        self.filled = list(dict.fromkeys((n.op, n.sources[0].shape[n.arg]) for n in nodes if n.op in ("max", "min")))
         self.inputs = [_Input(node, i) for i, node in enumerate(inputs)]
         self._fast = [(g.name, g.dtype.numpy) for g in self.inputs]
         self.names = frozenset(g.name for g in self.inputs)
@@ -65,6 +66,9 @@ class Guards:
             )
         for guard, array in zip(self.inputs, given, strict=True):
             guard.derived(array.shape, sizes)
+        for op, size in self.filled:
+            if evaluate(size, sizes) == 0:
+                raise CallError(f"{op}: the axis of size {size} is empty in this call, and nothing has no {op}; give at least one element")
         return given, tuple(sizes[d.name] for d in self.symbols)
 
     def _binding(self, name: str, size: Any) -> int:

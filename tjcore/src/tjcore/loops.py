@@ -24,6 +24,7 @@ types and bounds; `show_kernel` prints. Values are frozen: a pass builds new one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -55,11 +56,20 @@ class Load:
     at: Affine
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Const:
     reg: int
     dtype: DType
     value: float
+
+    def _bits(self) -> tuple[object, ...]:
+        return self.reg, self.dtype, self.value, math.copysign(1, self.value)  # 0.0 and -0.0 are equal, but not the same
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and self._bits() == other._bits()
+
+    def __hash__(self) -> int:
+        return hash(self._bits())
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,9 +167,19 @@ def _infer_transpose(sources: tuple[Expr, ...], perm: tuple[int, ...]) -> tuple[
     return tuple(x.shape[p] for p in perm), x.dtype
 
 
-def _infer_reduce(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
-    (x,) = sources
-    return (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype
+def _infer_reduce(name: str) -> Callable[[tuple[Expr, ...], Any], tuple[Shape, DType]]:
+    def infer(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
+        (x,) = sources
+        _check_accumulates(name, x.dtype)
+        return (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype
+
+    return infer
+
+
+def _check_accumulates(name: str, dtype: DType) -> None:
+    """Folds and chains are built for the types that results are commonly kept in."""
+    if dtype.kind not in ("float", "int"):
+        raise GraphError(f"{name}: is for float32, float64, int32 and int64, got {dtype}; cast it first")
 
 
 def _infer_matmul(sources: tuple[Expr, ...], arg: None) -> tuple[Shape, DType]:
@@ -178,6 +188,7 @@ def _infer_matmul(sources: tuple[Expr, ...], arg: None) -> tuple[Shape, DType]:
         raise GraphError(f"matmul: both operands must have rank 2, got {show_shape(a.shape)} and {show_shape(b.shape)}")
     if a.dtype is not b.dtype:
         raise GraphError(f"matmul: operands must have one dtype, got {a.dtype} and {b.dtype}")
+    _check_accumulates("matmul", a.dtype)
     if not same(a.shape[1], b.shape[0]):
         hint = "; transpose one operand?" if same(a.shape[0], b.shape[0]) or same(a.shape[1], b.shape[1]) else ""
         raise GraphError(f"matmul: inner sizes differ, {a.shape[1]} (left, axis 1) and {b.shape[0]} (right, axis 0){hint}")
@@ -358,9 +369,9 @@ OPS: dict[str, Op] = {
         Op("squeeze", 1, "view", _infer_squeeze, lambda a, s, x: np.squeeze(x, a), lambda node, g: (g.expand_dims(node.arg),)),
         Op("broadcast_to", 1, "view", _infer_broadcast, lambda a, s, x: np.broadcast_to(x, tuple(map(s, a))), _broadcast_gradient),
         Op("transpose", 1, "view", _infer_transpose, lambda a, s, x: np.transpose(x, a), _transpose_gradient),
-        Op("sum", 1, "reduce", _infer_reduce, _sum, _sum_gradient),
-        Op("max", 1, "reduce", _infer_reduce, _extreme(numerics.maximum, 1), _extreme_gradient),
-        Op("min", 1, "reduce", _infer_reduce, _extreme(numerics.minimum, -1), _extreme_gradient),
+        Op("sum", 1, "reduce", _infer_reduce("sum"), _sum, _sum_gradient),
+        Op("max", 1, "reduce", _infer_reduce("max"), _extreme(numerics.maximum, 1), _extreme_gradient),
+        Op("min", 1, "reduce", _infer_reduce("min"), _extreme(numerics.minimum, -1), _extreme_gradient),
         Op("matmul", 2, "contract", _infer_matmul, lambda a, s, x, y: numerics.product(x, y), _matmul_gradient),
     )
 }

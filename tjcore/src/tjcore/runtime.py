@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .build import Built, build
 from .errors import BudgetError
-from .graph import Expr
+from .graph import Expr, toposort
 from .guards import Guards
 from .layout import Layout, Placement
 from .memory import Allocation
@@ -96,7 +96,7 @@ class CompiledGraph:
         self.options = Options.resolve(fuse=fuse, max_bytes=max_bytes, backend=backend, threads=threads, target=target, reuse=reuse)
         self._outputs = tuple(outputs) if not isinstance(outputs, Expr) else outputs
         self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse)
-        self._guards = Guards(self.plan.inputs, self.plan.symbols)
+        self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs))
         self._layout = Layout(self.plan, self.options.reuse)
         self._built: Built = build(self.plan.program, self.options)
         self._entry = self._built.entry

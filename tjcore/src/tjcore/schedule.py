@@ -91,7 +91,7 @@ def _build(axes: list[Axis], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     folds = [s for s in body if isinstance(s, Fold)]
     lanes = bool(axes) and (not folds or any(_folds_rows(fold, axes[-1].var) for fold in folds))
     for depth, axis in reversed(list(enumerate(axes))):
-        out, inside = _hoist(axis.var, body)
+        out, inside = _hoist(axis.var, body, rows=lanes and depth == len(axes) - 1)
         body = (*out, Loop(axis, inside, share=depth == 0, lanes=lanes and depth == len(axes) - 1))
     return body  # what came out of the shared loop too, each thread computes for itself
 
@@ -106,8 +106,13 @@ def _folds_rows(fold: Fold, var: int) -> bool:
     return contiguous(var) > contiguous(fold.axis.var)
 
 
-def _hoist(var: int, body: tuple[Stmt, ...], varying: set[int] | None = None) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
-    """The body split into what does not depend on `var` (it can run before the loop) and the rest; `varying` collects what does."""
+def _hoist(
+    var: int, body: tuple[Stmt, ...], varying: set[int] | None = None, *, rows: bool = False
+) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+    """The body split into what does not depend on `var` (it can run before the loop) and the rest; `varying` collects what does.
+
+    `rows`: folds of this loop run for all lanes at once, before anything else in it, so what they read may not move out of them and no further.
+    """
     varying = set() if varying is None else varying
     out: list[Stmt] = []
     inside: list[Stmt] = []
@@ -116,7 +121,7 @@ def _hoist(var: int, body: tuple[Stmt, ...], varying: set[int] | None = None) ->
             before, rest = _hoist(stmt.axis.var, stmt.body)
             further, stays = _hoist(var, before, varying)
             out += further
-            inside += [*stays, replace(stmt, body=rest)]
+            inside += [replace(stmt, body=(*stays, *rest))] if rows else [*stays, replace(stmt, body=rest)]
             varying.add(stmt.reg)
             continue
         match stmt:

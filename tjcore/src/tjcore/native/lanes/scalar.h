@@ -37,6 +37,7 @@ TJ_INLINE uint8_t tj_min_u8x1(uint8_t a, uint8_t b) { return a < b ? a : b; }
 TJ_INLINE uint8_t tj_max_u8x1(uint8_t a, uint8_t b) { return a > b ? a : b; }
 TJ_INLINE int32_t tj_abs_i32x1(int32_t x) { return x < 0 ? (int32_t)(0u - (uint32_t)x) : x; }
 TJ_INLINE int64_t tj_abs_i64x1(int64_t x) { return x < 0 ? (int64_t)(0u - (uint64_t)x) : x; }
+TJ_INLINE uint8_t tj_abs_u8x1(uint8_t x) { return x; }
 TJ_INLINE int tj_any_i32x1(int32_t mask) { return mask != 0; }
 TJ_INLINE int tj_any_i64x1(int64_t mask) { return mask != 0; }
 
