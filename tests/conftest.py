@@ -22,7 +22,7 @@ if "TENSORJIT_CACHE_DIR" not in os.environ:
     atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 
 # --backend=NAME and the fixtures that open a toolchain
-pytest_plugins = ["tjcore.conformance.plugin"] if find_spec("tjcore.conformance") else []
+pytest_plugins = ["tjcore.conformance.plugin"]
 
 # A distribution of its own, tested as a stranger's would be: installed, through `python -m tjcore.conformance --backend=tcc`.
 collect_ignore = ["plugin_tcc"]

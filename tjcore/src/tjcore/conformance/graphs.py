@@ -1,0 +1,214 @@
+"""Graphs of some size to hold the numeric contract on: networks written by hand, and random ones drawn by hypothesis from the op table.
+
+In: nothing, or hypothesis's choices. Out: `Sample`s: outputs, and how to make arrays for given sizes. In `exact` samples every op is exactly
+defined, so the reference evaluator gives their very bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tjcore import Dim, DType, Expr, GraphError, float32, float64, grad, input, int32, int64, matmul
+from tjcore.dims import evaluate
+from tjcore.graph import apply
+from tjcore.ops import OPS, Shape
+
+from . import opcases
+from .values import ordinary
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Outputs to compile, their inputs, whether all ops are exactly defined, and which outputs have one row per element of axis 0's symbol B."""
+
+    name: str
+    outputs: tuple[Expr, ...]
+    inputs: tuple[Expr, ...]
+    exact: bool
+    rows: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def arrays(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, NDArray[Any]]:
+        random = np.random.default_rng(seed)
+        shapes = {node.arg: [s if isinstance(s, int) else evaluate(s, sizes) for s in node.shape] for node in self.inputs}
+        return {node.arg: ordinary(node.dtype, shapes[node.arg], random) for node in self.inputs}
+
+
+B, H = Dim("B", 1, 4096), Dim("H", 1, 512)
+
+
+@cache
+def classifier() -> Sample:
+    """A two-layer classifier with softmax, its loss, and the gradients of its weights: forward and backward in one graph."""
+    x, y = input("x", (B, 24)), input("y", (B, 10))
+    w1, b1, w2, b2 = input("w1", (24, 48)), input("b1", (48,)), input("w2", (48, 10)), input("b2", (10,))
+    scores = (x @ w1 + b1).relu() @ w2 + b2
+    shifted = scores - scores.max(1).expand_dims(1).broadcast_to((B, 10))
+    powers = shifted.exp()
+    total = powers.sum(1)
+    probabilities = powers / total.expand_dims(1).broadcast_to((B, 10))
+    loss = ((total.log().expand_dims(1).broadcast_to((B, 10)) - shifted) * y).sum(1)
+    slopes = grad(loss.sum(0), (w1, b1, w2, b2))
+    return Sample("classifier", (probabilities, loss, *slopes), (x, y, w1, b1, w2, b2), False, rows=(0, 1))
+
+
+@cache
+def residual(dtype: DType) -> Sample:
+    """A deep network on which many temporaries live at once and die at different times: the planner's work shows here."""
+    x, w, b = input("x", (B, H), dtype), input("w", (H, H), dtype), input("b", (H,), dtype)
+    h, kept = x, []
+    for i in range(6):
+        inner = (h @ w + b).relu()
+        h = h - inner.sum(1).expand_dims(1).broadcast_to((B, H)) * 2 if i % 2 else inner + h
+        kept.append(h)
+    per_row = (kept[1] * kept[4] - h).sum(1)
+    across = h.T @ kept[2]
+    return Sample(f"residual-{dtype}", (h, per_row, across.sum(0), kept[3]), (x, w, b), True, rows=(0, 1, 3))
+
+
+@cache
+def statistics() -> Sample:
+    """Means, variances, extremes and what is normalised by them, along both axes."""
+    x = input("x", (B, H))
+    centred = x - x.mean(1).expand_dims(1).broadcast_to((B, H))
+    variance = (centred * centred).mean(1)
+    normal = centred / (variance + 1e-5).sqrt().expand_dims(1).broadcast_to((B, H))
+    spread = normal.max(1) - normal.min(1)
+    columns = x.sum(0) + normal.max(0)
+    return Sample("statistics", (normal, spread, variance, columns), (x,), True, rows=(0, 1, 2))
+
+
+def samples() -> list[Sample]:
+    """The networks written by hand."""
+    return [classifier(), statistics(), residual(float32), residual(float64), residual(int32)]
+
+
+# ---------------------------------------------------------------------------------------------------------- random graphs
+
+P, Q = Dim("P", 1, 1 << 12), Dim("Q", 1, 1 << 12)
+RANDOM_DTYPES = (float32, float64, int32, int64)
+MAX_STEPS = 30
+
+
+class _Growing:
+    """A graph as it grows: each step takes nodes that are there and adds one, or nothing where the op refuses them."""
+
+    def __init__(self, dtype: DType, draw: Any) -> None:
+        self.draw = draw
+        self.dtype = dtype
+        self.inputs = (input("x", (P, Q), dtype), input("y", (P, Q), dtype), input("v", (Q,), dtype), input("u", (P,), dtype))
+        self.nodes: list[Expr] = list(self.inputs)
+        self.tame: set[Expr] = set(self.inputs)  # values as given, which no product can drive out of the range
+        names = opcases.elementwise(dtype)
+        self.elementwise = [op for op in opcases.of_kind("elementwise") if op.name in names and op.ulp == 0]
+        self.reductions = [op for op in opcases.of_kind("reduce") if op.ulp == 0]
+
+    def step(self) -> None:
+        kind = self.draw(st.sampled_from(("elementwise", "elementwise", "elementwise", "number", "reduce", "view", "view", "product")))
+        node = self.pick()
+        steps = {
+            "elementwise": self._elementwise,
+            "number": self._number,
+            "reduce": self._reduce,
+            "view": self._view,
+            "product": self._product,
+        }
+        try:
+            added: Expr = steps[kind](node)
+        except GraphError:  # shapes or dtypes that do not go together: an op's own business
+            return
+        if all(isinstance(s, int) or s in (P, Q) for s in added.shape) and len(added.shape) <= 4:
+            self.nodes.append(added)
+
+    def pick(self) -> Expr:
+        """A node, more often a late one, so that graphs grow deep."""
+        back = min(self.draw(st.integers(0, len(self.nodes) - 1)), self.draw(st.integers(0, len(self.nodes) - 1)))
+        node: Expr = self.nodes[-1 - back]
+        return node
+
+    def _elementwise(self, node: Expr) -> Expr:
+        op = self.draw(st.sampled_from(self.elementwise))
+        others = [self.fit(self.pick(), node.shape) for _ in range(op.arity - 1)]
+        return apply(op.name, (node, *others))
+
+    def fit(self, other: Expr, shape: Shape) -> Expr:
+        """The other operand at this shape: as it is, stretched, turned or summed until it fits."""
+        for candidate in (other, other.permute(tuple(reversed(range(other.rank)))) if other.rank else other, *self.inputs):
+            try:
+                return candidate.broadcast_to(shape)
+            except GraphError:
+                continue
+        raise GraphError("nothing fits")
+
+    def _number(self, node: Expr) -> Expr:
+        value = self.draw(st.sampled_from((0, 1, 2, -1, 3, 0.5, -0.25)))
+        return self.draw(st.sampled_from((lambda: node + value, lambda: node * value, lambda: value - node)))()  # type: ignore[no-any-return]
+
+    def _reduce(self, node: Expr) -> Expr:
+        if not node.rank:
+            raise GraphError("a scalar has no axis")
+        op, axis = self.draw(st.sampled_from(self.reductions)), self.draw(st.integers(0, node.rank - 1))
+        reduced = apply(op.name, (node,), axis)
+        back = self.draw(st.booleans())
+        return reduced.expand_dims(axis).broadcast_to(node.shape) if back else reduced
+
+    def _view(self, node: Expr) -> Expr:
+        choice = self.draw(st.integers(0, 3))
+        if choice == 0:
+            axis: int = self.draw(st.integers(0, node.rank))
+            return node.expand_dims(axis)
+        if choice == 1 and 1 in node.shape:
+            return node.squeeze(node.shape.index(1))
+        if choice == 2:
+            return node.broadcast_to((P, Q)) if node.rank < 2 else node.broadcast_to((2, *node.shape))
+        view = node.permute(self.draw(st.permutations(range(node.rank))))
+        if node in self.tame:
+            self.tame.add(view)
+        return view
+
+    def _product(self, node: Expr) -> Expr:
+        # NumPy has no fused multiply-add: for float64 the reference's own is exact only where nothing overflows or underflows.
+        if self.dtype is float64 and node not in self.tame:
+            node = self.draw(st.sampled_from(self.inputs[:2]))
+        partners = [n for n in self.nodes if n.rank == 2 and (self.dtype is not float64 or n in self.tame)]
+        partner = self.draw(st.sampled_from(partners))
+        for right in (partner, partner.T):
+            try:
+                return matmul(node, right)
+            except GraphError:
+                continue
+        raise GraphError("no partner")
+
+
+@st.composite
+def random_samples(draw: Any) -> Sample:
+    """A graph of up to MAX_STEPS random ops, all exactly defined, with its last node and some others as outputs."""
+    dtype = draw(st.sampled_from(RANDOM_DTYPES))
+    growing = _Growing(dtype, draw)
+    for _ in range(draw(st.integers(6, MAX_STEPS))):
+        growing.step()
+    picked = [growing.nodes[-1], *(growing.pick() for _ in range(draw(st.integers(0, 4))))]
+    return Sample("random", tuple(dict.fromkeys(picked)), growing.inputs, True)
+
+
+def inexact_ops(outputs: tuple[Expr, ...]) -> set[str]:
+    """Ops in the graph that are not exactly defined."""
+    seen, stack, found = set(outputs), list(outputs), set()
+    while stack:
+        node = stack.pop()
+        if OPS[node.op].ulp:
+            found.add(node.op)
+        for source in node.sources:
+            if source not in seen:
+                seen.add(source)
+                stack.append(source)
+    return found
