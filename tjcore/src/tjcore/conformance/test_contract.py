@@ -89,6 +89,24 @@ class TestBuilding:
             assert int(second[0]) == 0, f"a second process built {second[0]} libraries that the first had built and cached"
         assert second[1] == first[1], "the second process got other bits"
 
+    def test_loading_leaves_the_process_alone(self, backend: str) -> None:
+        gone = in_child(FLUSHED, backend)
+        assert gone == "no", (
+            "code built by it makes the whole process flush subnormal numbers to zero; is -ffast-math or -Ofast among its flags?"
+        )
+
+
+FLUSHED = """
+import sys
+import numpy as np
+from tjcore import CompiledGraph
+from tjcore.conformance.graphs import statistics
+
+sample = statistics()
+CompiledGraph(sample.outputs, backend=sys.argv[1])(**sample.arrays({"B": 3, "H": 5}))
+print("yes" if (np.full(4, 5e-324) * 1.0 == 0).any() else "no")
+"""
+"""Builds, loads and calls a graph in a fresh process; says whether NumPy has lost its smallest numbers since."""
 
 COUNT_BUILDS = """
 import hashlib, sys
