@@ -7,8 +7,10 @@ that native code would get.
 from __future__ import annotations
 
 import errno
+import os
 import shlex
 import signal
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,13 +126,24 @@ def tensorjit_load(artifact: Artifact, toolchain: Toolchain) -> Library:
     return library
 
 
+# By the system's own dlopen, because FFI.dlopen(path) goes on, when the path fails, to search for a library of that *name*: it
+# starts ldconfig, gcc and ld for it, and buries the loader's words under its own.
+_LOADER = FFI.dlopen(None)
+# Looked up once and now: a look-up between a call and dlerror would take the error away.
+_DLOPEN, _DLERROR, _DLCLOSE = _LOADER.dlopen, _LOADER.dlerror, _LOADER.dlclose
+
+
 class _SharedLibrary:
+    """A loaded library. It is closed when this object goes, so whoever keeps a function of it must keep it too."""
+
     def __init__(self, toolchain: str, path: Path) -> None:
         self._where = f"{toolchain}: the library {path}"
-        try:
-            self._library = FFI.dlopen(str(path))
-        except (OSError, UnicodeError) as error:
-            raise LoadError(f"{self._where} cannot be loaded: {error}") from error
+        handle = _DLOPEN(os.fsencode(path), FFI.RTLD_NOW)
+        if handle == FFI.NULL:
+            words = FFI.string(_DLERROR()).decode(errors="replace")
+            raise LoadError(f"{self._where} cannot be loaded: {words}")
+        weakref.finalize(self, _DLCLOSE, handle).atexit = False  # at exit, threads may still run in it
+        self._library = FFI.dlopen(handle)
 
     def function(self, name: str) -> Any:
         try:

@@ -90,13 +90,17 @@ def _listen(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytearra
             if ended and not ready:
                 break
             if time.monotonic() > deadline and not ended:
-                raise TimedOut("\n".join(_text(said) for said in heard.values()).strip())
-    while process.poll() is None:  # it closed its pipes and works on
-        if time.monotonic() > deadline:
-            raise TimedOut("\n".join(_text(said) for said in heard.values()).strip())
-        time.sleep(_PAUSE / 20)
+                raise TimedOut(_words(*heard.values()))
     out, err = heard.values()
+    try:
+        process.wait(max(deadline - time.monotonic(), 0))  # it may have closed its pipes and work on
+    except subprocess.TimeoutExpired:
+        raise TimedOut(_words(out, err)) from None
     return out, err
+
+
+def _words(*said: bytes | bytearray) -> str:
+    return "\n".join(map(_text, said)).strip()
 
 
 def _text(said: bytes | bytearray) -> str:

@@ -95,6 +95,7 @@ class Manager:
             self._offers.setdefault(toolchain.name, []).append(Offer(toolchain, plugin, title))
 
     def _register(self, plugin: Any, title: str) -> None:
+        hash(plugin)  # pluggy keeps plugins in sets, and would fail at the first call only
         # Before pluggy, which takes a function without its mark for no hook at all, and says nothing.
         for name in dir(plugin):
             if name.startswith(f"{PROJECT}_") and callable(getattr(plugin, name)) and self._pluggy.parse_hookimpl_opts(plugin, name) is None:

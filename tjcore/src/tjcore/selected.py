@@ -91,13 +91,14 @@ class Selected:
         return result
 
     def _culprit(self, caller: pluggy.HookCaller, error: BaseException) -> str:
-        """The plugin whose hook the error came out of: the innermost one of the traceback."""
+        """The plugin whose code the error came out of: the innermost hook, or method of the toolchain, in the traceback."""
         title, frame = self.title, error.__traceback__
-        implementations = [i for i in caller.get_hookimpls() if i.plugin is not builtin]
         while frame is not None:
-            for i in implementations:
+            for i in caller.get_hookimpls():
                 if _runs(frame.tb_frame, i.function):
                     title = i.plugin_name
+            if frame.tb_frame.f_locals.get("self") is self.toolchain:
+                title = self.title
             frame = frame.tb_next
         return title
 

@@ -40,6 +40,9 @@ FFI.cdef(
                      uintptr_t a6, uintptr_t a7);
     void tj_pool_shutdown(void);
     const tj_support *tj_support_table(void);
+    void *dlopen(const char *path, int flags);
+    int dlclose(void *handle);
+    char *dlerror(void);
     """
 )
 
