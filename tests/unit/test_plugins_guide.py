@@ -118,3 +118,10 @@ def test_fields_and_methods_in_the_tables_exist():
 def test_settings_in_the_guide_exist():
     known = {f"TENSORJIT_{name.upper()}" for name in names()} | {"TENSORJIT_TCC"}
     assert set(re.findall(r"TENSORJIT_\w+", GUIDE)) <= known
+
+
+def test_limits_in_the_guide_name_tests_of_the_suite():
+    suite = pytest.importorskip("tjcore.conformance.suite", reason="the suite's own requirements are not installed")
+    for suite_class, function in re.findall(r'[{]"(Test\w+)::([\w*]+)"?', GUIDE):
+        assert suite_class in suite.__all__
+        assert "*" in function or hasattr(getattr(suite, suite_class), function)
