@@ -84,7 +84,7 @@ def test_the_free_plugin_works_as_printed(capsys):
             return [gnu]
 
     manager.add(Provider(), "g")
-    assert manager.select("g").flags(SourceUnit("u", "")) == ("-g", "-fsanitize=undefined")
+    assert manager.select("g").flags(SourceUnit("u", "")) [:2] == ("-g", "-fsanitize=undefined")
     plan = tjcore.compile_plan([tjcore.input("x", (2,)) + 1])
     assert manager.select("g").render(plan.program).text in capsys.readouterr().err
     assert manager.select("reference").flags(SourceUnit("u", "")) == ()

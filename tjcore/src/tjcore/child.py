@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 MOST_OUTPUT = 2**20
 """Bytes that are kept of each stream; a compiler may say more, but nobody reads it."""
@@ -43,6 +44,8 @@ class TimedOut(Exception):
 
 def run(command: Sequence[str], *, seconds: float, folder: Path | None = None) -> Finished:
     """Run to the end. OSError where the program cannot be started, TimedOut after `seconds`. `folder` is where it works and keeps scratch files."""
+    import subprocess  # here, because most processes find all they need in the cache and start no compiler
+
     environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
     environment["LC_ALL"] = "C"
     if folder is not None:
@@ -74,6 +77,9 @@ def run(command: Sequence[str], *, seconds: float, folder: Path | None = None) -
 
 def _listen(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytearray, bytearray]:
     """What the child says until it has ended: not until its pipes close, for a compile server that it started may hold them open."""
+    import selectors
+    import subprocess
+
     heard: dict[IO[bytes], bytearray] = {stream: bytearray() for stream in (process.stdout, process.stderr) if stream is not None}
     with selectors.DefaultSelector() as selector:
         for stream in heard:

@@ -7,10 +7,12 @@ the same plugins in the same order, whatever the order of sys.path; a distributi
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import importlib.metadata
 
 GROUP = "tensorjit"
 NONE = "none"
@@ -44,6 +46,8 @@ class Discovery:
 
 def discover(only: str | None = None) -> Discovery:
     """The installed plugins. `only`: names of entry points or distributions, comma separated; `none` for no plugin."""
+    import importlib.metadata  # here: importing tjcore should not wait for what a first compilation needs
+
     seen: set[str] = set()
     result = Discovery()
     points: list[Found] = []

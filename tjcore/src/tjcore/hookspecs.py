@@ -104,11 +104,13 @@ def tensorjit_load(artifact: Artifact, toolchain: Toolchain) -> Library | None:
 def tensorjit_flags(unit: SourceUnit, toolchain: Toolchain) -> Sequence[str]:  # type: ignore[empty-body]
     """More flags for a build, from any plugin; they are part of the cache key.
 
-    For instance, debug information and a sanitizer for compilers that speak GNU C:
+    For instance, debug information and a sanitizer (which stops the program at the fault, and needs no library for that) for compilers
+    that speak GNU C:
 
         from tjcore.hookspecs import hookimpl
 
         @hookimpl
         def tensorjit_flags(toolchain):
-            return ["-g", "-fsanitize=undefined"] if toolchain.dialect and toolchain.dialect.vectors else []
+            gnu = toolchain.dialect is not None and toolchain.dialect.vectors
+            return ["-g", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"] if gnu else []
     """

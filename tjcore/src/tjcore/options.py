@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -54,7 +53,9 @@ def _bytes(value: Any) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value) if isinstance(value, str) else None
     if match is None or match[2].lower() not in _UNITS:
         raise ValueError("expected a number of bytes such as 268435456 or '256 MiB'")
-    return int(Decimal(match[1]) * _UNITS[match[2].lower()])
+    whole, _, part = match[1].partition(".")
+    exact: int = int(whole + part) * _UNITS[match[2].lower()] // 10 ** len(part)  # as no float could
+    return exact
 
 
 def _seconds(value: Any) -> float:
