@@ -175,10 +175,10 @@ class Options:
     max_bytes: int = DEFAULT_MAX_BYTES
     threads: int = 1
     backend: str | None = None
-    target: str = "native"
-    reuse: bool = True
     backend_source: str = "default"
     """Where `backend` came from, for messages."""
+    target: str = "native"
+    reuse: bool = True
 
     @classmethod
     def resolve(
@@ -198,7 +198,7 @@ class Options:
             setting("max_bytes", max_bytes).value,
             setting("threads", threads).value,
             chosen.value,
+            chosen.source,
             setting("target", target).value,
             bool(reuse),
-            chosen.source,
         )
