@@ -146,7 +146,8 @@ def test_what_a_program_answers(cc, monkeypatch, tmp_path, text, version):
     ],
 )
 def test_a_program_that_does_not_answer_is_broken(cc, monkeypatch, tmp_path, text, words):
-    monkeypatch.setattr(toolchain, "PROBE_SECONDS", 0.3)
+    if "answer" in words:
+        monkeypatch.setattr(toolchain, "PROBE_SECONDS", 0.3)
     script(tmp_path / "cc9", text)
     on_path(monkeypatch, tmp_path)
     for _ in range(2):
@@ -233,7 +234,7 @@ def test_a_deadline_takes_the_children_of_a_wrapper_along(tmp_path):
     program = script(tmp_path / "slow", f"echo $$ > {pid}; echo started; sleep 61 & sleep 62")
     start = time.monotonic()
     with pytest.raises(child.TimedOut, match="started"):
-        child.run([str(program)], seconds=0.3)
+        child.run([str(program)], seconds=1)
     assert time.monotonic() - start < 10
     assert settled(int(pid.read_text()))
 
@@ -262,10 +263,10 @@ def test_ctrl_c_takes_them_along_too(tmp_path):
 
 def test_a_server_that_stays_behind_holds_nobody_up(tmp_path):
     """A compile server keeps its starter's pipes open; its starter has ended, and that is what counts."""
-    program = script(tmp_path / "cc", f"{sys.executable} -c 'import os, time; os.setsid(); time.sleep(3)' & echo done")
+    program = script(tmp_path / "cc", f"{sys.executable} -c 'import os, time; os.setsid(); time.sleep(5)' & echo done")
     start = time.monotonic()
     assert child.run([str(program)], seconds=30).out == "done\n"
-    assert time.monotonic() - start < 2.5
+    assert time.monotonic() - start < 4
 
 
 def test_output_is_bounded_and_drained(tmp_path):
