@@ -214,7 +214,8 @@ def test_a_failing_hook_leaves_nothing_behind(tmp_path, how, words):
 
 # ---------------------------------------------------------------- metadata
 def on_path(monkeypatch, *folders):
-    monkeypatch.setattr(sys, "path", [*map(str, folders)])
+    """Only the folders' distributions, beside the standard library: parts of it are imported when they are first needed."""
+    monkeypatch.setattr(sys, "path", [*map(str, folders), os.path.dirname(os.__file__)])
 
 
 def titles(only=None):
