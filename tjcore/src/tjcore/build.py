@@ -15,12 +15,14 @@ from . import __version__, cache, cpu
 from .loops import Program
 from .native_call import NativeEntry
 from .options import Options, setting
-from .plugins import Selected, choose
+from .plugins import choose
 from .render_c import ENTRY
+from .selected import Selected
 from .toolchain import Artifact, Library, SourceUnit, Toolchain
 
 NATIVE = Path(__file__).parent / "native"
 SUPPORT_FILES = ("pool.c", "contract.c", "contract_f32.c", "contract_f64.c", "contract_i32.c", "contract_i64.c")
+SUPPORT_FUNCTIONS = ("tj_support_table", "tj_pool_run", "tj_run_frame", "tj_pool_shutdown")
 
 _lock = threading.Lock()
 _support: dict[tuple[str, tuple[str, ...]], Library] = {}
@@ -30,9 +32,9 @@ _support: dict[tuple[str, tuple[str, ...]], Library] = {}
 class Built:
     """A built and loaded program. Thread safe: every call brings its own memory."""
 
-    def __init__(self, toolchain: Toolchain, unit: SourceUnit, library: Library, support: Library | None) -> None:
-        self.toolchain = toolchain
-        self.version = toolchain.probe()
+    def __init__(self, selected: Selected, unit: SourceUnit, library: Library, support: Library | None) -> None:
+        self.toolchain: Toolchain = selected.toolchain
+        self.version = selected.version
         self.source = unit.text
         self.entry = NativeEntry(library.function(ENTRY), support)
         self._library = library  # keeps the code loaded
@@ -40,21 +42,21 @@ class Built:
 
 def build(program: Program, options: Options) -> Built:
     """The program built by the toolchain that the options choose."""
-    selected = choose(options.backend)
+    selected = choose(options.backend, options.backend_source)
     unit = selected.render(program)
     if selected.toolchain.dialect is None:
-        return Built(selected.toolchain, unit, _load(selected, unit, (), options), None)
+        return Built(selected, unit, _load(selected, unit, (), options), None)
     flags = _flags(selected, unit, options)
     support = support_library(selected, options)
-    return Built(selected.toolchain, unit, _load(selected, unit, flags, options), support)
+    return Built(selected, unit, _load(selected, unit, flags, options), support)
 
 
 def support_library(selected: Selected, options: Options) -> Library:
     """The support library of a toolchain, built at its first use."""
     text = (NATIVE / "support.c").read_text()
-    unit = SourceUnit("support", text, files=tuple(str(NATIVE / name) for name in SUPPORT_FILES))
+    unit = SourceUnit("support", text, files=tuple(str(NATIVE / name) for name in SUPPORT_FILES), exports=SUPPORT_FUNCTIONS)
     flags = _flags(selected, unit, options)
-    key = (selected.toolchain.fingerprint(), flags)
+    key = (selected.fingerprint(), flags)
     with _lock:
         library = _support.get(key)
         if library is None:
@@ -64,7 +66,7 @@ def support_library(selected: Selected, options: Options) -> Library:
 
 
 def _flags(selected: Selected, unit: SourceUnit, options: Options) -> tuple[str, ...]:
-    return (f"-I{NATIVE}", *selected.toolchain.target_flags(options.target), *selected.flags(unit))
+    return (f"-I{NATIVE}", *selected.target_flags(options.target), *selected.flags(unit))
 
 
 def _load(selected: Selected, unit: SourceUnit, flags: tuple[str, ...], options: Options) -> Library:
@@ -73,7 +75,7 @@ def _load(selected: Selected, unit: SourceUnit, flags: tuple[str, ...], options:
         {
             "tjcore": __version__,
             "native": _native_digest(),
-            "toolchain": f"{toolchain.name} {toolchain.fingerprint()}",
+            "toolchain": f"{toolchain.name} {selected.fingerprint()}",
             "target": cpu.target_key(options.target),
             "flags": "\0".join(flags),
             "unit": unit.name,

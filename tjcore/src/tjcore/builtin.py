@@ -6,10 +6,11 @@ that native code would get.
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import signal
-import subprocess
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from . import __version__
+from . import __version__, child
 from .dims import evaluate
-from .errors import CompileError
+from .errors import CompileError, LoadError
 from .graph import toposort
 from .hookspecs import hookimpl
 from .loops import Program
+from .options import setting
 from .reference import evaluate_graph
 from .render_c import ENTRY, render_program
 from .text import graph_dims, read_graph
@@ -52,37 +54,65 @@ def tensorjit_toolchains() -> Iterable[Toolchain]:
 def tensorjit_render(program: Program, toolchain: Toolchain) -> SourceUnit:
     if toolchain.dialect is None:
         return SourceUnit("graph", program.graph, suffix=".txt")
-    return SourceUnit("graph", render_program(program, toolchain.dialect))
+    return SourceUnit("graph", render_program(program, toolchain.dialect), exports=(ENTRY,))
 
 
 @hookimpl(trylast=True)
 def tensorjit_compile(unit: SourceUnit, toolchain: Toolchain, flags: Sequence[str], out_dir: Path) -> Artifact:
+    out_dir = out_dir.absolute()  # the compiler works inside it, where a relative path would lead elsewhere
     source = out_dir / f"{unit.name}{unit.suffix}"
     source.write_text(unit.text, encoding="utf-8")
     if toolchain.dialect is None:
         return Artifact(source, unit)
     out = out_dir / f"{unit.name}.so"
     command = tuple(toolchain.command(source, out, [*flags, *unit.files]))
+
+    def failure(what: str, output: str, code: int | None) -> CompileError:
+        return _failure(toolchain, unit, command, what, output, code)
+
+    limit = setting("compile_timeout")
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, cwd=out_dir, env={**os.environ, "LC_ALL": "C", "TMPDIR": str(out_dir)}, check=False
-        )
+        done = child.run(command, seconds=limit.value, folder=out_dir)
+    except child.TimedOut as late:
+        what = f"took longer than {limit.value:g} s (TENSORJIT_COMPILE_TIMEOUT, from {limit.source}) and was stopped"
+        raise failure(what, late.words, None) from None
     except OSError as error:
-        raise CompileError(
-            f"{toolchain.name}: cannot run `{shlex.join(command)}`: {error.strerror}", command=command, source=unit.text
-        ) from error
-    output = (done.stderr + done.stdout).decode(errors="replace")
-    if done.returncode != 0:
-        how = f"exit code {done.returncode}" if done.returncode > 0 else f"signal {signal.Signals(-done.returncode).name}"
-        raise _failure(toolchain, unit, command, done.returncode, output, f"failed with {how}")
-    if not out.is_file():
-        raise _failure(toolchain, unit, command, 0, output, "succeeded, but wrote no library")
+        raise failure(_cannot_start(command[0], error), "", None) from error
+    output = done.err + done.out
+    if done.code > 0:
+        raise failure(f"failed with exit code {done.code}", output, done.code)
+    if done.code < 0:
+        raise failure(f"was killed by {_signal_name(-done.code)}", output, done.code)
+    if not out.is_file() or not out.stat().st_size:
+        raise failure("ended with exit code 0 and wrote no library", output, 0)
     return Artifact(out, unit)
 
 
-def _failure(toolchain: Toolchain, unit: SourceUnit, command: tuple[str, ...], code: int, output: str, what: str) -> CompileError:
-    words = output if len(output) <= SHOWN_OUTPUT else output[:SHOWN_OUTPUT] + f"\n... {len(output) - SHOWN_OUTPUT} more characters"
-    text = f"{toolchain.name} {what}\n  command: {shlex.join(command)}\n  it said: {words.strip() or 'nothing'}\n  the source is in .source of this error"
+def _cannot_start(program: str, error: OSError) -> str:
+    """Why the operating system would not run a program, by kind: each has another remedy."""
+    match error.errno:
+        case errno.ENOENT:
+            return f"could not be started: there is no {program}, or the interpreter that its first line names is missing"
+        case errno.EACCES | errno.EPERM:
+            return f"could not be started: {program} may not be executed by this user, or lies on a mount without execution"
+        case errno.ENOEXEC:
+            return f"could not be started: {program} is no program for this machine"
+    return f"could not be started: {error.strerror or error}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    return f"{name} (often: the machine has run out of memory)" if number == signal.SIGKILL else name
+
+
+def _failure(toolchain: Toolchain, unit: SourceUnit, command: tuple[str, ...], what: str, output: str, code: int | None) -> CompileError:
+    words = output.strip() or "nothing"
+    if len(words) > SHOWN_OUTPUT:
+        words = f"{words[:SHOWN_OUTPUT]}\n... and {len(words) - SHOWN_OUTPUT:,} more characters, which .output of this error holds"
+    text = f"{toolchain.name}: the compiler {what}\n  command: {shlex.join(command)}\n  it said: {words}\n  its source is kept in .source of this error"
     return CompileError(text, command=command, exit_code=code, output=output, source=unit.text)
 
 
@@ -90,15 +120,36 @@ def _failure(toolchain: Toolchain, unit: SourceUnit, command: tuple[str, ...], c
 def tensorjit_load(artifact: Artifact, toolchain: Toolchain) -> Library:
     if toolchain.dialect is None:
         return _ReferenceLibrary(artifact.path.read_text(encoding="utf-8"))
-    return _SharedLibrary(artifact.path)
+    library = _SharedLibrary(toolchain.name, Path(artifact.path))
+    for name in artifact.unit.exports:
+        library.function(name)
+    return library
+
+
+# By the system's own dlopen, because FFI.dlopen(path) goes on, when the path fails, to search for a library of that *name*: it
+# starts ldconfig, gcc and ld for it, and buries the loader's words under its own.
+_LOADER = FFI.dlopen(None)
+# Looked up once and now: a look-up between a call and dlerror would take the error away.
+_DLOPEN, _DLERROR, _DLCLOSE = _LOADER.dlopen, _LOADER.dlerror, _LOADER.dlclose
 
 
 class _SharedLibrary:
-    def __init__(self, path: Path) -> None:
-        self._library = FFI.dlopen(str(path))
+    """A loaded library. It is closed when this object goes, so whoever keeps a function of it must keep it too."""
+
+    def __init__(self, toolchain: str, path: Path) -> None:
+        self._where = f"{toolchain}: the library {path}"
+        handle = _DLOPEN(os.fsencode(path), FFI.RTLD_NOW)
+        if handle == FFI.NULL:
+            words = FFI.string(_DLERROR()).decode(errors="replace")
+            raise LoadError(f"{self._where} cannot be loaded: {words}")
+        weakref.finalize(self, _DLCLOSE, handle).atexit = False  # at exit, threads may still run in it
+        self._library = FFI.dlopen(handle)
 
     def function(self, name: str) -> Any:
-        return getattr(self._library, name)
+        try:
+            return getattr(self._library, name)
+        except AttributeError as error:
+            raise LoadError(f"{self._where} has no function {name}: it was not built from the source that it should be") from error
 
 
 class _ReferenceLibrary:
@@ -112,7 +163,7 @@ class _ReferenceLibrary:
 
     def function(self, name: str) -> Any:
         if name != ENTRY:
-            raise AttributeError(name)
+            raise LoadError(f"reference: a graph has one function, {ENTRY}, and no {name}")
         return self.run
 
     def run(self, team: Any, buffers: Any, dims: Any) -> None:

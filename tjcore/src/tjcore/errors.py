@@ -54,6 +54,10 @@ class CompileError(ToolchainError):
         self.source = source
 
 
+class LoadError(ToolchainError, OSError):
+    """A library was built, or found in the cache, and cannot be loaded. The message says what the system's loader said."""
+
+
 class PluginError(ToolchainError):
     """A plugin misbehaved; the message names it, and `__cause__` holds what it raised."""
 

@@ -1,16 +1,18 @@
 """Settings: what a graph is compiled with, and where each value came from.
 
-Order: argument > `settings` in code > environment > default. This is the only module that reads the environment, and it does so
-when it is asked, never at import. An empty variable means the default.
+Order: argument > `settings` and `configure` in code > environment > default. This is the only module that reads the environment, and it
+does so when it is asked, never at import. White space around a value does not count, and an empty value means the default.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from .errors import GraphError
@@ -51,7 +53,26 @@ def _bytes(value: Any) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value) if isinstance(value, str) else None
     if match is None or match[2].lower() not in _UNITS:
         raise ValueError("expected a number of bytes such as 268435456 or '256 MiB'")
-    return int(float(match[1]) * _UNITS[match[2].lower()])
+    whole, _, part = match[1].partition(".")
+    exact: int = int(whole + part) * _UNITS[match[2].lower()] // 10 ** len(part)  # as no float could
+    return exact
+
+
+def _seconds(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if isinstance(value, bool) or not 0 < number < 10**9:
+        raise ValueError("expected a number of seconds above 0")
+    return number
+
+
+def _path(value: Any) -> str:
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
+        raise ValueError("expected a path")
+    return path
 
 
 def _switch(value: Any) -> bool:
@@ -71,12 +92,16 @@ _READERS: dict[str, tuple[Any, Any, str]] = {
     "target": (_text, "native", "the CPU to build for: native, generic, or a level such as x86-64-v3"),
     "max_bytes": (_bytes, DEFAULT_MAX_BYTES, "what a call may take in memory"),
     "cache": (_switch, True, "keep built libraries on disk"),
-    "cache_dir": (_text, None, "where"),
+    "cache_dir": (_path, None, "the folder for them; default: the system's cache folder"),
     "dump": (_text, None, "stages to print: graph, kernels, loops, source, memory"),
-    "plugins": (_text, None, "only these plugins load, comma separated"),
+    "plugins": (_text, None, "only these plugins load, comma separated, by entry point or distribution"),
+    "compile_timeout": (_seconds, 600.0, "seconds that a compiler may take for one library"),
 }
 
-_code: dict[str, Any] = {}
+_process: dict[str, Any] = {}
+"""What `configure` has set."""
+_scoped: ContextVar[Mapping[str, Any]] = ContextVar("tensorjit settings", default=MappingProxyType({}))
+"""What the `with settings(...)` blocks around the running code have set, the inner ones over the outer: of each thread and task its own."""
 
 
 def names() -> list[str]:
@@ -91,8 +116,10 @@ def setting(name: str, argument: Any = None) -> Setting:
     """The value of a setting as it stands now. GraphError, naming the source, for a value that cannot be read."""
     read, default, _ = _READERS[name]
     variable = PREFIX + name.upper()
-    from_environment = os.environ.get(variable, "").strip()
-    for value, source in ((argument, "argument"), (_code.get(name), "code"), (from_environment or None, f"environment {variable}")):
+    in_code = {**_process, **_scoped.get()}.get(name)
+    for value, source in ((argument, "argument"), (in_code, "code"), (os.environ.get(variable), f"environment {variable}")):
+        if isinstance(value, str):
+            value = value.strip() or None
         if value is not None:
             try:
                 return Setting(name, read(value), source)
@@ -107,20 +134,37 @@ def variable(name: str) -> str | None:
     return os.environ.get(name, "").strip() or None
 
 
-@contextmanager
-def settings(**values: Any) -> Iterator[None]:
-    """Settings for the code inside: `with settings(backend="clang", threads=2): ...`. Arguments still win."""
+def _check(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if name not in _READERS:
             raise GraphError(f"settings: no setting {name!r}; there are {', '.join(_READERS)}")
-        setting(name, value)
-    before = dict(_code)
-    _code.update(values)
+        if value is not None:
+            setting(name, value)
+
+
+@contextmanager
+def settings(**values: Any) -> Iterator[None]:
+    """Settings for the code inside: `with settings(backend="clang", threads=2): ...`. Arguments still win.
+
+    They hold in this thread (and asyncio task); other threads see what `configure` has set.
+    """
+    _check(values)
+    before = _scoped.get()
+    _scoped.set({**before, **values})
     try:
         yield
     finally:
-        _code.clear()
-        _code.update(before)
+        _scoped.set(before)
+
+
+def configure(**values: Any) -> None:
+    """Settings for the whole process, from now on: `configure(backend="clang")`; None takes one back."""
+    _check(values)
+    for name, value in values.items():
+        if value is None:
+            _process.pop(name, None)
+        else:
+            _process[name] = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +175,8 @@ class Options:
     max_bytes: int = DEFAULT_MAX_BYTES
     threads: int = 1
     backend: str | None = None
+    backend_source: str = "default"
+    """Where `backend` came from, for messages."""
     target: str = "native"
     reuse: bool = True
 
@@ -146,11 +192,13 @@ class Options:
         reuse: bool = True,
     ) -> Options:
         """Arguments that are None are taken from the settings."""
+        chosen = setting("backend", backend)
         return cls(
             bool(fuse),
             setting("max_bytes", max_bytes).value,
             setting("threads", threads).value,
-            setting("backend", backend).value,
+            chosen.value,
+            chosen.source,
             setting("target", target).value,
             bool(reuse),
         )

@@ -1,52 +1,40 @@
 """The plugin manager: who offers which toolchain, who is broken and why, and which toolchain a graph is built with.
 
-In: the entry points of group `tensorjit`. Out: `Selected`, a toolchain and the hooks that serve it. A plugin that fails to import
+In: plugins, as `discovery` finds them. Out: `Selected`, a toolchain and the hooks that serve it. A plugin that fails to import
 or to register is left out and remembered; the others work on. Nothing is imported before a toolchain is asked for.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
+import os
+import re
+import sys
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pluggy
 
 from . import builtin, hookspecs
-from .errors import PluginError, TensorJitError, ToolchainError, ToolchainUnavailable
+from .discovery import Discovery, discover
+from .errors import PluginError, ToolchainError, ToolchainUnavailable
 from .hookspecs import PROJECT
-from .loops import Program
 from .options import setting
-from .toolchain import Artifact, Library, SourceUnit, Toolchain
+from .selected import Selected, ask
+from .toolchain import Toolchain
 
 PREFERRED = ("gcc", "clang")
 """Toolchains that are taken first when none is named; then come the others by name, then the reference evaluator."""
 REFERENCE = "reference"
-HINT = "pip install tjbackend-gcc (or tjbackend-clang, or another toolchain plugin)"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An entry point as it is installed."""
-
-    name: str
-    distribution: str
-    version: str
-    point: Any
-
-    @property
-    def title(self) -> str:
-        """How messages name the plugin: `tcc (tjbackend-tcc 0.3)`."""
-        return f"{self.name} ({self.distribution} {self.version})"
+CORE = "tjcore"
+"""The title of tjcore's own plugin."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A row of `tensorjit backends`. `health`: ready, absent (its program is not here) or broken."""
+    """A row of `tensorjit backends`. `health`: ready, absent (its program is not here), broken, or left out (TENSORJIT_PLUGINS)."""
 
     toolchain: str
     plugin: str
@@ -55,247 +43,265 @@ class Status:
     hooks: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A toolchain and the plugin that offers it."""
+
+    toolchain: Toolchain
+    plugin: Any
+    title: str
+
+
 class Manager:
     """Plugins of one process. `discover=False` starts with tjcore's own only; `add` registers an object as if it were installed."""
 
     def __init__(self, *, discover: bool = True) -> None:
-        self._manager = pluggy.PluginManager(PROJECT)
-        self._manager.add_hookspecs(hookspecs)
-        self._manager.register(builtin, "tjcore")
+        self._pluggy = pluggy.PluginManager(PROJECT)
+        self._pluggy.add_hookspecs(hookspecs)
         self.broken: dict[str, BaseException] = {}
-        self._toolchains: dict[str, tuple[Toolchain, Any]] = {}
-        self._clashes: dict[str, list[str]] = {}
-        self._offer(builtin, "tjcore")
+        self._offers: dict[str, list[Offer]] = {}
+        self._discovery = Discovery()
+        self.add(builtin, CORE)
         if discover:
-            for found in installed():
-                self._load(found)
+            self._discover()
 
-    def _load(self, found: Found) -> None:
-        try:
-            plugin = found.point.load()
-        except Exception as error:  # whatever a stranger's module raises; its message is kept for those who ask
-            self.broken[found.title] = error
-            return
-        self.add(plugin, found.title)
+    def _discover(self) -> None:
+        self._discovery = discover(setting("plugins").value)
+        self.broken.update(self._discovery.unreadable)
+        for found in self._discovery.found:
+            try:
+                plugin = found.point.load()
+            except (Exception, SystemExit) as error:  # whatever a stranger's module raises; it is kept for those who ask
+                self.broken[found.title] = error
+                continue
+            self.add(plugin, found.title)
 
+    # ---------------------------------------------------------------- registering
     def add(self, plugin: Any, title: str) -> None:
-        """Register a plugin under the name that messages use. One that pluggy refuses, or whose toolchains cannot be listed, is remembered as broken."""
+        """Register a plugin under the name that messages use. One that cannot be used is remembered as broken, with the reason."""
+        if self._pluggy.is_registered(plugin):
+            return  # two entry points that name one object offer nothing twice
+        if self._pluggy.has_plugin(title) or title in self.broken:
+            title = f"{title}, again"
         try:
-            self._manager.register(plugin, title)
-            self._manager.check_pending()
-        except Exception as error:
-            if self._manager.get_plugin(title) is not None:
-                self._manager.unregister(name=title)
+            self._register(plugin, title)
+            offered = self._offered(plugin, title)
+        except (Exception, SystemExit) as error:
+            if self._pluggy.get_plugin(title) is plugin:
+                self._pluggy.unregister(name=title)
             self.broken[title] = error
             return
-        try:
-            self._offer(plugin, title)
-        except Exception as error:
-            self._manager.unregister(name=title)
-            self.broken[title] = error
-
-    def _offer(self, plugin: Any, title: str) -> None:
-        hook = getattr(plugin, "tensorjit_toolchains", None)
-        if hook is None:
-            return
-        offered = list(hook())
         for toolchain in offered:
+            self._offers.setdefault(toolchain.name, []).append(Offer(toolchain, plugin, title))
+
+    def _register(self, plugin: Any, title: str) -> None:
+        hash(plugin)  # pluggy keeps plugins in sets, and would fail at the first call only
+        # Before pluggy, which takes a function without its mark for no hook at all, and says nothing.
+        for name in dir(plugin):
+            if name.startswith(f"{PROJECT}_") and callable(getattr(plugin, name)) and self._pluggy.parse_hookimpl_opts(plugin, name) is None:
+                raise PluginError(f"{name} is not marked as a hook: put @hookimpl (from tjcore.hookspecs) above it")
+        self._pluggy.register(plugin, title)
+        self._pluggy.check_pending()  # looks at every plugin, but those before this one have passed
+        if not self._pluggy.get_hookcallers(plugin):
+            raise PluginError(f"{plugin!r} has no hooks: does the entry point name the module, or object, that has them?")
+
+    def _offered(self, plugin: Any, title: str) -> list[Toolchain]:
+        given: list[Toolchain] = []
+        for hook in self._pluggy.hook.tensorjit_toolchains.get_hookimpls():
+            if hook.plugin is not plugin:
+                continue
+            if hook.wrapper or hook.hookwrapper:
+                raise PluginError("tensorjit_toolchains cannot be a wrapper: a plugin offers its own toolchains only")
+            answer = hook.function()
+            if isinstance(answer, Toolchain) or not hasattr(answer, "__iter__"):
+                raise PluginError(f"tensorjit_toolchains must yield Toolchain values (or return a list of them), got {answer!r}")
+            given += answer
+        names: set[str] = set()
+        for toolchain in given:
             if not isinstance(toolchain, Toolchain):
-                raise PluginError(f"plugin {title}: tensorjit_toolchains must give Toolchain values, got {toolchain!r}")
-        for toolchain in offered:
-            if toolchain.name in self._toolchains or toolchain.name in self._clashes:
-                first = self._clashes.setdefault(toolchain.name, [])
-                if not first:
-                    first.append(self._title(self._toolchains.pop(toolchain.name)[1]))
-                first.append(title)
-            else:
-                self._toolchains[toolchain.name] = (toolchain, plugin)
+                raise PluginError(f"tensorjit_toolchains must yield Toolchain values, got {toolchain!r}")
+            if not isinstance(toolchain.name, str) or not _NAME.fullmatch(toolchain.name):
+                raise PluginError(f"a toolchain's name is one word of letters, digits and _.+-, got {toolchain.name!r}")
+            if toolchain.name == REFERENCE and title != CORE:
+                raise PluginError(f"toolchain {REFERENCE!r} is tjcore's own; give yours another name")
+            if toolchain.name in names:
+                raise PluginError(f"offers two toolchains named {toolchain.name!r}")
+            names.add(toolchain.name)
+        return given
 
-    def _title(self, plugin: Any) -> str:
-        return self._manager.get_name(plugin) or "an unregistered plugin"
-
+    # ---------------------------------------------------------------- choosing
     @property
     def toolchains(self) -> dict[str, Toolchain]:
         """Every toolchain that one plugin, and one only, offers; by name, in the order in which a default is sought."""
-        order = sorted(self._toolchains, key=lambda n: (n == REFERENCE, PREFERRED.index(n) if n in PREFERRED else len(PREFERRED), n))
-        return {name: self._toolchains[name][0] for name in order}
+        return {name: self._offers[name][0].toolchain for name in self._order() if len(self._offers[name]) == 1}
 
-    def select(self, name: str | None = None) -> Selected:
-        """The toolchain of that name, by the settings when it is None."""
+    def _order(self) -> list[str]:
+        return sorted(self._offers, key=lambda n: (n == REFERENCE, PREFERRED.index(n) if n in PREFERRED else len(PREFERRED), n))
+
+    def select(self, name: str | None = None, source: str = "argument") -> Selected:
+        """The toolchain of that name, which came from `source`; by the settings when it is None or empty."""
         chosen = setting("backend", name)
-        if chosen.value is not None:
-            asked = chosen.value.strip()
-            self._refuse_unknown(asked, chosen.source)
-            toolchain, plugin = self._toolchains[asked]
-            toolchain.probe()
-            return Selected(self, toolchain, plugin)
-        reasons = []
-        for candidate, toolchain in self.toolchains.items():
-            if candidate == REFERENCE:
-                break
-            try:
-                toolchain.probe()
-            except ToolchainUnavailable as error:
-                reasons.append(f"  {error}")
-                continue
-            return Selected(self, toolchain, self._toolchains[candidate][1])
-        _warn_once(
-            "no compiler plugin is usable, so graphs are evaluated by the slow reference evaluator; "
-            + "\n".join([HINT, *reasons, *self._troubles()])
-        )
-        toolchain, plugin = self._toolchains[REFERENCE]
-        return Selected(self, toolchain, plugin)
+        if chosen.value is None:
+            return self._default()
+        offer = self._named(chosen.value, source if chosen.source == "argument" else chosen.source)
+        asked = f"toolchain {chosen.value!r} (from {source if chosen.source == 'argument' else chosen.source}) of plugin {offer.title}"
+        try:
+            version = self._probe(offer)
+        except ToolchainUnavailable as error:
+            raise ToolchainUnavailable(f"{asked} is not usable\n  {error}") from error
+        except PluginError:
+            raise
+        except ToolchainError as error:
+            raise ToolchainError(f"{asked} is not usable\n  {error}") from error
+        return self._selected(offer, version)
 
-    def _refuse_unknown(self, name: str, source: str) -> None:
-        if name in self._clashes:
-            raise ToolchainError(f"toolchain {name!r} is offered by {' and by '.join(self._clashes[name])}; uninstall all but one")
-        if name in self._toolchains:
-            return
+    def _named(self, name: str, source: str) -> Offer:
+        offers = self._offers.get(name, [])
+        if len(offers) == 1:
+            return offers[0]
+        if offers:
+            raise self._clash(name)
         lines = [f"no toolchain {name!r} (from {source})"]
-        near = [n for n in self._toolchains if n.lower() == name.lower()]
+        near = [n for n in self._order() if n.lower() == name.lower()]
         if near:
             lines[0] += f"; did you mean {near[0]!r}?"
+        elif "," in name:
+            lines[0] += "; name one, not a list"
         lines.append(f"  installed: {', '.join(self.toolchains)}")
         lines += self._troubles()
-        lines.append(f"  to install one: {HINT}")
+        lines.append(f"  to install one: {_hint(name)}")
         raise ToolchainError("\n".join(lines))
 
+    def _clash(self, name: str) -> ToolchainError:
+        titles = " and by ".join(offer.title for offer in self._offers[name])
+        return ToolchainError(f"toolchain {name!r} is offered by {titles}; uninstall all but one, or name which to load in TENSORJIT_PLUGINS")
+
+    def _default(self) -> Selected:
+        """The first that works. One that is not installed is passed over; one that is there and fails is too, with a warning."""
+        reasons, failed = [], False
+        for name in self._order():
+            if name == REFERENCE:
+                break
+            if len(self._offers[name]) > 1:
+                raise self._clash(name)  # whichever was taken, somebody would get another than they installed it for
+            offer = self._offers[name][0]
+            try:
+                version = self._probe(offer)
+            except ToolchainError as error:
+                reasons.append(f"  {error}")
+                failed |= not isinstance(error, ToolchainUnavailable)
+                continue
+            if failed:
+                _warn_once("\n".join([f"toolchain {name!r} is used, because those before it do not work", *reasons]))
+            return self._selected(offer, version)
+        lines = ["no compiler plugin is usable, so graphs are evaluated by the slow reference evaluator", *reasons, *self._troubles()]
+        if not reasons:
+            lines.append(f"  to install one: {_hint()}")
+        lines.append(f"  backend={REFERENCE!r} or TENSORJIT_BACKEND={REFERENCE} says that this is meant")
+        _warn_once("\n".join(lines))
+        offer = self._offers[REFERENCE][0]
+        return self._selected(offer, self._probe(offer))
+
+    def _probe(self, offer: Offer) -> str:
+        version = ask(offer.title, offer.toolchain, "probe")
+        if not isinstance(version, str) or not version.strip():
+            raise PluginError(f"plugin {offer.title}: probe() of toolchain {offer.toolchain.name!r} must give its version line, got {version!r}")
+        return version
+
+    def _selected(self, offer: Offer, version: str) -> Selected:
+        # Hooks of the other providers are not for this toolchain, so that no plugin needs to ask whether it is its own; plugins that
+        # offer none (a source dumper, a sanitizer switch) serve every one.
+        others = [o.plugin for offers in self._offers.values() for o in offers if o.plugin is not offer.plugin and o.plugin is not builtin]
+        return Selected(self._pluggy, offer.toolchain, offer.plugin, offer.title, version, tuple(others))
+
+    # ---------------------------------------------------------------- telling
     def _troubles(self) -> list[str]:
-        lines = [f"  clash: {name} is offered by {' and by '.join(titles)}" for name, titles in sorted(self._clashes.items())]
-        return lines + [f"  broken: plugin {title}: {type(e).__name__}: {e}" for title, e in sorted(self.broken.items())]
+        clashes = [name for name in self._order() if len(self._offers[name]) > 1]
+        lines = [f"  clash: {self._clash(name)}" for name in clashes]
+        lines += [f"  broken: plugin {title}: {_told(error)}" for title, error in sorted(self.broken.items())]
+        if self._discovery.left_out:
+            lines.append(f"  left out by TENSORJIT_PLUGINS: {', '.join(f.title for f in self._discovery.left_out)}")
+        lines += [f"  TENSORJIT_PLUGINS names {word!r}, which is not installed" for word in self._discovery.unknown]
+        return lines
 
     def status(self) -> list[Status]:
-        """What is installed, toolchain by toolchain, then plugins that offer none, then what is broken."""
+        """What is installed: toolchain by toolchain, then plugins that offer none, then what is broken or left out."""
         rows = []
-        for name, toolchain in self.toolchains.items():
-            plugin = self._toolchains[name][1]
+        for name in self._order():
+            offers = self._offers[name]
+            if len(offers) > 1:
+                rows.append(Status(name, " and ".join(o.title for o in offers), "broken", str(self._clash(name)), ()))
+                continue
             try:
-                health, detail = "ready", toolchain.probe()
+                health, detail = "ready", self._probe(offers[0])
             except ToolchainUnavailable as error:
                 health, detail = "absent", str(error)
-            except Exception as error:
-                health, detail = "broken", f"{type(error).__name__}: {error}"
-            rows.append(Status(name, self._title(plugin), health, detail, self._hooks(plugin)))
-        providers = [plugin for _, plugin in self._toolchains.values()]
-        for title, plugin in self._manager.list_name_plugin():
-            if plugin is not None and plugin not in providers and title not in str(self._clashes):
+            except ToolchainError as error:
+                health, detail = "broken", str(error)
+            rows.append(Status(name, offers[0].title, health, detail, self._hooks(offers[0].plugin)))
+        providers = {o.title for offers in self._offers.values() for o in offers}
+        for title, plugin in self._pluggy.list_name_plugin():
+            if plugin is not None and title not in providers:
                 rows.append(Status("-", title, "ready", "offers no toolchain", self._hooks(plugin)))
-        rows += [
-            Status(name, " and ".join(titles), "broken", "two plugins offer this name", ())
-            for name, titles in sorted(self._clashes.items())
-        ]
-        rows += [Status("-", title, "broken", f"{type(e).__name__}: {e}", ()) for title, e in sorted(self.broken.items())]
+        rows += [Status("-", title, "broken", _told(error), ()) for title, error in sorted(self.broken.items())]
+        rows += [Status("-", found.title, "left out", "by TENSORJIT_PLUGINS", ()) for found in self._discovery.left_out]
+        rows += [Status("-", word, "absent", "named in TENSORJIT_PLUGINS and not installed", ()) for word in self._discovery.unknown]
         return rows
 
     def _hooks(self, plugin: Any) -> tuple[str, ...]:
-        callers = self._manager.get_hookcallers(plugin) or []
-        return tuple(sorted(c.name.removeprefix("tensorjit_") for c in callers))
-
-    def hook(self, name: str, provider: Any) -> Any:
-        """A hook without the providers of other toolchains, so that no plugin needs to ask whether a toolchain is its own."""
-        others = [plugin for _, plugin in self._toolchains.values() if plugin is not provider and plugin is not builtin]
-        return self._manager.subset_hook_caller(name, others)
-
-    def blame(self, hook: str, toolchain: Toolchain, provider: Any, error: Exception) -> NoReturn:
-        """Raise PluginError naming the plugin whose code `error` came from."""
-        titles = {
-            self._module(plugin): title
-            for title, plugin in self._manager.list_name_plugin()
-            if plugin is not None and plugin is not builtin
-        }
-        frame, culprit = error.__traceback__, None
-        while frame is not None:
-            culprit = titles.get(frame.tb_frame.f_globals.get("__name__", ""), culprit)
-            frame = frame.tb_next
-        title = culprit or self._title(provider)
-        raise PluginError(f"plugin {title} failed in {hook} for toolchain {toolchain.name!r}: {type(error).__name__}: {error}") from error
-
-    @staticmethod
-    def _module(plugin: Any) -> str:
-        return str(getattr(plugin, "__name__", None) or type(plugin).__module__)
+        callers = self._pluggy.get_hookcallers(plugin) or []
+        return tuple(sorted(c.name.removeprefix(f"{PROJECT}_") for c in callers))
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """A toolchain and the hooks that serve it."""
-
-    manager: Manager
-    toolchain: Toolchain
-    provider: Any
-
-    def render(self, program: Program) -> SourceUnit:
-        unit: SourceUnit = self._call("tensorjit_render", SourceUnit, program=program, toolchain=self.toolchain)
-        return unit
-
-    def compile(self, unit: SourceUnit, flags: Sequence[str], out_dir: Path) -> Artifact:
-        artifact: Artifact = self._call("tensorjit_compile", Artifact, unit=unit, toolchain=self.toolchain, flags=flags, out_dir=out_dir)
-        if not Path(artifact.path).is_file():
-            title = self.manager._title(self.provider)
-            raise PluginError(f"plugin {title}: tensorjit_compile for {self.toolchain.name!r} gave {artifact.path}, which does not exist")
-        return artifact
-
-    def load(self, artifact: Artifact) -> Library:
-        library: Library = self._call("tensorjit_load", None, artifact=artifact, toolchain=self.toolchain)
-        return library
-
-    def flags(self, unit: SourceUnit) -> tuple[str, ...]:
-        parts = self._call("tensorjit_flags", list, unit=unit, toolchain=self.toolchain)
-        return tuple(flag for part in reversed(parts) for flag in part)
-
-    def _call(self, hook: str, kind: type | None, **arguments: Any) -> Any:
-        try:
-            result = self.manager.hook(hook, self.provider)(**arguments)
-        except TensorJitError:
-            raise
-        except OSError as error:
-            if hook == "tensorjit_load":
-                raise
-            self.manager.blame(hook, self.toolchain, self.provider, error)
-        except Exception as error:
-            self.manager.blame(hook, self.toolchain, self.provider, error)
-        if result is None or (kind is not None and not isinstance(result, kind)):
-            title = self.manager._title(self.provider)
-            wanted = kind.__name__ if kind else "a library"
-            raise PluginError(f"plugin {title}: {hook} for {self.toolchain.name!r} must give {wanted}, got {result!r}")
-        return result
+def _told(error: BaseException) -> str:
+    """An error in one line, by its class unless it is ours and says all itself."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, PluginError) else f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
-def installed() -> list[Found]:
-    """The installed plugins, one per entry point, in a fixed order. TENSORJIT_PLUGINS, a comma-separated list, restricts them."""
-    only = setting("plugins").value
-    wanted = None if only is None else {word.strip() for word in only.split(",")}
-    found: dict[tuple[str, str, str], Found] = {}
-    for point in importlib.metadata.entry_points(group=PROJECT):
-        name = point.dist.name if point.dist else "unknown"
-        version = point.dist.version if point.dist else "?"
-        if wanted is None or point.name in wanted or name in wanted:
-            found.setdefault(
-                (name.lower(), point.name, point.value), Found(point.name, name, version, point)
-            )  # one distribution may be on the path twice
-    return [found[key] for key in sorted(found)]
+def _hint(name: str = "") -> str:
+    known = [f"pip install tjbackend-{n}" for n in PREFERRED]
+    if name.lower() in PREFERRED:
+        return f"pip install tjbackend-{name.lower()}"
+    return f"{known[0]} (or {', '.join(known[1:])}, or another toolchain plugin)"
 
 
-_lock = threading.Lock()
+# ---------------------------------------------------------------- the process's manager
+_lock = threading.RLock()
+_making = False
 _current: Manager | None = None
 _warned: set[str] = set()
 
 
 def manager() -> Manager:
     """The process's manager, made at the first use."""
-    global _current
+    global _current, _making
     with _lock:
         if _current is None:
-            _current = Manager()
+            if _making:
+                raise PluginError("a toolchain was asked for while plugins are being loaded; a plugin must not build or choose at import")
+            _making = True
+            try:
+                _current = Manager()
+            finally:
+                _making = False
         return _current
 
 
-def choose(name: str | None = None) -> Selected:
-    """The toolchain to build with: argument, then settings, then environment, then the first that works."""
-    return manager().select(name)
+def choose(name: str | None = None, source: str = "argument") -> Selected:
+    """The toolchain to build with: argument, then settings, then environment, then the first that works. `source`: where `name` came from."""
+    return manager().select(name, source)
 
 
-def toolchain_names() -> Iterable[str]:
-    return manager().toolchains
+def _renew_lock() -> None:
+    """In a forked child: the thread that held the lock, and was making the manager, has stayed behind."""
+    global _lock, _making
+    _lock = threading.RLock()
+    _making = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _warn_once(text: str) -> None:
@@ -303,4 +309,12 @@ def _warn_once(text: str) -> None:
         if text in _warned:
             return
         _warned.add(text)
-    warnings.warn(text, RuntimeWarning, stacklevel=4)
+    warnings.warn(text, RuntimeWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """The stack level, for a warning of the caller's, of the code that called into tjcore."""
+    level = 1
+    while sys._getframe(level).f_globals.get("__package__") == __package__ and sys._getframe(level).f_back is not None:
+        level += 1
+    return level
