@@ -33,8 +33,15 @@ FUNCTIONS: Mapping[str, Function] = {
     f.name: f
     for f in (
         Function("exp", 1, {"f32": 1.0}),
+        Function("exp2", 1, {"f32": 1.0}),
+        Function("expm1", 1, {"f32": 1.0}),
         Function("log", 1, {"f32": 1.0}),
+        Function("log2", 1, {"f32": 1.0}),
+        Function("log10", 1, {"f32": 1.0}),
+        Function("log1p", 1, {"f32": 1.0}),
+        Function("rsqrt", 1, {"f32": 1.0}),
         Function("sigmoid", 1, {"f32": 1.0}),
         Function("tanh", 1, {"f32": 1.0}),
+        Function("erf", 1, {"f32": 1.0}),
     )
 }

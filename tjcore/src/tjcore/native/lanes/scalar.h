@@ -96,6 +96,11 @@ TJ_INLINE int64_t tj_mask64_from_boolx1(uint8_t b) { return -(int64_t)(b != 0); 
 TJ_INLINE uint8_t tj_bool_from_mask32x1(int32_t m) { return (uint8_t)(m & 1); }
 TJ_INLINE uint8_t tj_bool_from_mask64x1(int64_t m) { return (uint8_t)(m & 1); }
 
+/* the halves of one lane: one half does the work, the other is not read */
+TJ_INLINE double tj_low_f32x1(float x) { return x; }
+TJ_INLINE double tj_high_f32x1(float x) { return x; }
+TJ_INLINE float tj_join_f32x1(double low, double high) { (void)high; return (float)low; }
+
 /* Fused multiply-add, one rounding. */
 #if TJ_HAS_FMA
 TJ_INLINE float tj_fma_f32x1(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

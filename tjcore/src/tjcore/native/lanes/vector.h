@@ -165,6 +165,17 @@ TJ_TRUNCATE(i64, f32, i32, TJ_FN(tj_ge_f32)(x, TJ_FN(tj_splat_f32)(-0x1p63f)) & 
 TJ_TRUNCATE(i32, f64, i64, TJ_FN(tj_gt_f64)(x, TJ_FN(tj_splat_f64)(-0x1.00000002p31)) & TJ_FN(tj_lt_f64)(x, TJ_FN(tj_splat_f64)(0x1p31)), INT32_MIN)
 TJ_TRUNCATE(i64, f64, i64, TJ_FN(tj_ge_f64)(x, TJ_FN(tj_splat_f64)(-0x1p63)) & TJ_FN(tj_lt_f64)(x, TJ_FN(tj_splat_f64)(0x1p63)), INT64_MIN)
 
+/* the two halves as float64, and back */
+#if TJ_LANES == 2
+TJ_INLINE double tj_low_f32x2(f32x2 x) { return x[0]; }
+TJ_INLINE double tj_high_f32x2(f32x2 x) { return x[1]; }
+TJ_INLINE f32x2 tj_join_f32x2(double low, double high) { return (f32x2){(float)low, (float)high}; }
+#else
+TJ_INLINE TJ_HALF_F64 TJ_F(low)(TJ_F32 x) { return TJ_LOW(TJ_HALF_LANES, x); }
+TJ_INLINE TJ_HALF_F64 TJ_F(high)(TJ_F32 x) { return TJ_HIGH(TJ_HALF_LANES, x); }
+TJ_INLINE TJ_F32 TJ_F(join)(TJ_HALF_F64 low, TJ_HALF_F64 high) { return TJ_JOIN(TJ_HALF_LANES, low, high); }
+#endif
+
 /* bool (a byte 0 or 1) and masks */
 TJ_INLINE TJ_I32 TJ_FN(tj_mask32_from_bool)(TJ_U8 b) { return -__builtin_convertvector(b, TJ_I32); }
 TJ_INLINE TJ_I64 TJ_FN(tj_mask64_from_bool)(TJ_U8 b) { return -__builtin_convertvector(b, TJ_I64); }
