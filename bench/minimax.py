@@ -131,33 +131,37 @@ def fits() -> dict[str, Fit]:
     )
     table["exp_f64"] = Fit(lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), -half * slack, half * slack, range(11), 53)
     table["expm1_f32"] = Fit(lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.expm1(r), -half * slack, half * slack, range(6), 24)
+    table["exp2_pow_f32"] = Fit(lambda r: (mp.expm1(r * LN2)) / r, lambda r: r, -mpf(1) / 2, mpf(1) / 2, range(7), 53)
     # 2^r - 1 = r (ln 2 + r p(r))
     table["exp2_f32"] = Fit(
         lambda r: (mp.expm1(r * LN2) - r * LN2) / r**2, lambda r: r**2 * (1 if r > 0 else 2 if r > -0.3 else 6), -mpf(1) / 2, mpf(1) / 2, range(5), 24
     )
     table["exp2_f64"] = Fit(lambda r: (mp.expm1(r * LN2) - r * LN2) / r**2, lambda r: r**2, -mpf(1) / 2, mpf(1) / 2, range(11), 53)
     # log(1 + f) = f + f^2 p(f) for 1 + f from 2/3 to 4/3
-    for name, count, bits in (("log_f32", 9, 24), ("log_f64", 21, 53), ("log_pow_f32", 15, 53)):
+    for name, count, bits in (("log_f32", 9, 24), ("log_pow_f32", 15, 53)):
         table[name] = Fit(
             lambda f: (mp.log1p(f) - f) / f**2, lambda f: f**2 / mp.log1p(f), -third * slack, third * slack, range(count), bits
         )
     table["log_fine_f32"] = Fit(
         lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, lambda f: f**3 / mp.log1p(f), -third * slack, third * slack, range(9), 24
     )
+    table["log_fine_f64"] = Fit(
+        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, lambda f: f**3 / mp.log1p(f), -third * slack, third * slack, range(20), 53
+    )
     # erf(x) = x + x p(x^2) for |x| < 0.9, and log(1 - erf(x)) = -x + x p(x) above
     table["erf_small_f32"] = Fit(
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)), mpf("1e-9"), mpf("0.81"), range(7), 24
     )
     table["erf_large_f32"] = Fit(lambda x: mp.log(mp.erfc(x)) / x + 1, lambda x: x * mp.erfc(x), mpf("0.8999"), mpf("3.93"), range(7), 24)
-    # sin(r) = r + r^3 p(r^2), cos(r) = 1 + r^2 p(r^2)
-    for name, edge, count, cosine in (("sin_f64", 4, 7, 8), ("sin_f32", 2, 5, 0), ("sin_tan_f32", 4, 4, 5)):
+    # sin(r) = r + r^3 p(r^2), cos(r) = 1 - r^2 / 2 + r^4 p(r^2)
+    for name, edge, count, cosine in (("sin_f64", 4, 7, 7), ("sin_f32", 2, 5, 0), ("sin_tan_f32", 4, 4, 4)):
         end = (mp.pi / edge * slack) ** 2
         table[name] = Fit(
             lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), mpf("1e-9"), end, range(count), 53
         )
         if cosine:
             table[name.replace("sin", "cos", 1)] = Fit(
-                lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, lambda z: z / mp.cos(mp.sqrt(z)), mpf("1e-9"), end, range(cosine), 53
+                lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, lambda z: z**2 / mp.cos(mp.sqrt(z)), mpf("1e-9"), end, range(cosine), 53
             )
     # atan(x) = x + x^3 p(x^2), asin(x) = x + x^3 p(x^2)
     table["atan_f64"] = Fit(

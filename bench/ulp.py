@@ -25,7 +25,7 @@ from tjcore.native.functions import FUNCTIONS, Function
 
 NATIVE = Path(tjcore.__file__).parent / "native"
 DOCS = Path(__file__).parent.parent / "docs" / "math-accuracy.md"
-SAMPLES = 30_000_000
+SAMPLES = 40_000_000
 STRIDE = 61
 LANES = {"gcc": 16, "clang": 16, "tcc": 1}
 CDEF = """

@@ -171,6 +171,9 @@ TJ_INLINE double tj_scale_f64x1(double x, double n) {
   int64_t e = tj_bits_f64x1(n + 0x1.8p52) - INT64_C(0x4338000000000000), half = e >> 1;
   return x * tj_from_bits_f64x1((int64_t)((uint64_t)(half + 1023) << 52)) * tj_from_bits_f64x1((int64_t)((uint64_t)(e - half + 1023) << 52));
 }
+TJ_INLINE int32_t tj_shift_i32x1(int32_t x, int by) { return (int32_t)((uint32_t)x << by); } /* to the left */
+TJ_INLINE int64_t tj_shift_i64x1(int64_t x, int by) { return (int64_t)((uint64_t)x << by); }
+
 /* 2^n for an integral n from -126 to 127: the sum ends in the biased exponent */
 TJ_INLINE float tj_pow2_f32x1(float n) { return tj_from_bits_f32x1((int32_t)((uint32_t)tj_bits_f32x1(n + (0x1.8p23f + 127)) << 23)); }
 TJ_INLINE double tj_pow2_f64x1(double n) { return tj_from_bits_f64x1((int64_t)((uint64_t)tj_bits_f64x1(n + (0x1.8p52 + 1023)) << 52)); }

@@ -138,6 +138,9 @@ TJ_INTS(u8, TJ_U8)
 TJ_INLINE TJ_I32 TJ_FN(tj_abs_i32)(TJ_I32 x) { TJ_I32 minus = TJ_FN(tj_lt_i32)(x, x - x); return (x ^ minus) - minus; }
 TJ_INLINE TJ_I64 TJ_FN(tj_abs_i64)(TJ_I64 x) { TJ_I64 minus = TJ_FN(tj_lt_i64)(x, x - x); return (x ^ minus) - minus; }
 
+TJ_INLINE TJ_I32 TJ_FN(tj_shift_i32)(TJ_I32 x, int by) { return x << by; } /* to the left */
+TJ_INLINE TJ_I64 TJ_FN(tj_shift_i64)(TJ_I64 x, int by) { return x << by; }
+
 /* 2^n for an integral n from -126 to 127 (-1022 to 1023): the sum ends in the biased exponent */
 TJ_INLINE TJ_F32 TJ_FN(tj_pow2_f32)(TJ_F32 n) { return (TJ_F32)((TJ_I32)(n + (0x1.8p23f + 127)) << 23); }
 TJ_INLINE TJ_F64 TJ_FN(tj_pow2_f64)(TJ_F64 n) { return (TJ_F64)((TJ_I64)(n + (0x1.8p52 + 1023)) << 52); }
