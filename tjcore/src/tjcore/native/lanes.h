@@ -65,9 +65,7 @@ typedef int8_t i8x1;
 #if defined __GNUC__ && !defined __TINYC__
 #define TJ_INLINE static inline __attribute__((always_inline, unused))
 /* Values of vector type never cross a call that is not inlined, so what the ABI says of them does not matter. */
-#if !defined __clang__
 #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 #include "lanes/native.h"
 #else
 #define TJ_INLINE static inline
