@@ -30,6 +30,28 @@
 #define TJ_U8 TJ_FN(u8)
 #define TJ_I8 TJ_FN(i8)
 
+
+/* A float32 function may compute in float64 on halves: TJ_HALF_LANES lanes of TJ_HALF_F64, two of them for one TJ_F32. */
+#define TJ_HALF_1 1
+#define TJ_HALF_2 1
+#define TJ_HALF_4 2
+#define TJ_HALF_8 4
+#define TJ_HALF_16 8
+#define TJ_HALF_32 16
+#define TJ_HALF_LANES TJ_CAT(TJ_HALF_, TJ_LANES)
+#define TJ_HALF_F64 TJ_CAT(f64x, TJ_HALF_LANES)
+#define TJ_HALF_D(name) TJ_CAT(TJ_CAT(tj_##name##_f64, x), TJ_HALF_LANES)
+/* float32 NAME from float64 NAME: math/NAME_f64.h must be there for the half width (math/half_begin.h) */
+#define TJ_THROUGH_F64(NAME, FUNCTION)                                                                 \
+  TJ_INLINE TJ_F32 TJ_F(NAME)(TJ_F32 x) {                                                              \
+    return TJ_F(join)(TJ_HALF_D(FUNCTION)(TJ_F(low)(x)), TJ_HALF_D(FUNCTION)(TJ_F(high)(x)));          \
+  }
+#define TJ_THROUGH_F64_2(NAME, FUNCTION)                                                               \
+  TJ_INLINE TJ_F32 TJ_F(NAME)(TJ_F32 x, TJ_F32 y) {                                                    \
+    return TJ_F(join)(TJ_HALF_D(FUNCTION)(TJ_F(low)(x), TJ_F(low)(y)),                                 \
+                      TJ_HALF_D(FUNCTION)(TJ_F(high)(x), TJ_F(high)(y)));                              \
+  }
+
 #define TJ_INF32 tj_from_bits_f32x1(0x7f800000)
 #define TJ_INF64 tj_from_bits_f64x1(INT64_C(0x7ff0000000000000))
 
@@ -43,9 +65,7 @@ typedef int8_t i8x1;
 #if defined __GNUC__ && !defined __TINYC__
 #define TJ_INLINE static inline __attribute__((always_inline, unused))
 /* Values of vector type never cross a call that is not inlined, so what the ABI says of them does not matter. */
-#if !defined __clang__
 #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 #include "lanes/native.h"
 #else
 #define TJ_INLINE static inline

@@ -97,6 +97,11 @@ TJ_INLINE int64_t tj_mask64_from_boolx1(uint8_t b) { return -(int64_t)(b != 0); 
 TJ_INLINE uint8_t tj_bool_from_mask32x1(int32_t m) { return (uint8_t)(m & 1); }
 TJ_INLINE uint8_t tj_bool_from_mask64x1(int64_t m) { return (uint8_t)(m & 1); }
 
+/* the halves of one lane: one half does the work, the other is not read */
+TJ_INLINE double tj_low_f32x1(float x) { return x; }
+TJ_INLINE double tj_high_f32x1(float x) { return x; }
+TJ_INLINE float tj_join_f32x1(double low, double high) { (void)high; return (float)low; }
+
 /* Fused multiply-add, one rounding. */
 #if TJ_HAS_FMA
 TJ_INLINE float tj_fma_f32x1(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -167,6 +172,9 @@ TJ_INLINE double tj_scale_f64x1(double x, double n) {
   int64_t e = tj_bits_f64x1(n + 0x1.8p52) - INT64_C(0x4338000000000000), half = e >> 1;
   return x * tj_from_bits_f64x1((int64_t)((uint64_t)(half + 1023) << 52)) * tj_from_bits_f64x1((int64_t)((uint64_t)(e - half + 1023) << 52));
 }
+TJ_INLINE int32_t tj_shift_i32x1(int32_t x, int by) { return (int32_t)((uint32_t)x << by); } /* to the left */
+TJ_INLINE int64_t tj_shift_i64x1(int64_t x, int by) { return (int64_t)((uint64_t)x << by); }
+
 /* 2^n for an integral n from -126 to 127: the sum ends in the biased exponent */
 TJ_INLINE float tj_pow2_f32x1(float n) { return tj_from_bits_f32x1((int32_t)((uint32_t)tj_bits_f32x1(n + (0x1.8p23f + 127)) << 23)); }
 TJ_INLINE double tj_pow2_f64x1(double n) { return tj_from_bits_f64x1((int64_t)((uint64_t)tj_bits_f64x1(n + (0x1.8p52 + 1023)) << 52)); }

@@ -139,6 +139,9 @@ TJ_INLINE TJ_I32 TJ_FN(tj_abs_i32)(TJ_I32 x) { TJ_I32 minus = TJ_FN(tj_lt_i32)(x
 TJ_INLINE TJ_I64 TJ_FN(tj_abs_i64)(TJ_I64 x) { TJ_I64 minus = TJ_FN(tj_lt_i64)(x, x - x); return (x ^ minus) - minus; }
 TJ_INLINE TJ_U8 TJ_FN(tj_abs_u8)(TJ_U8 x) { return x; }
 
+TJ_INLINE TJ_I32 TJ_FN(tj_shift_i32)(TJ_I32 x, int by) { return x << by; } /* to the left */
+TJ_INLINE TJ_I64 TJ_FN(tj_shift_i64)(TJ_I64 x, int by) { return x << by; }
+
 /* 2^n for an integral n from -126 to 127 (-1022 to 1023): the sum ends in the biased exponent */
 TJ_INLINE TJ_F32 TJ_FN(tj_pow2_f32)(TJ_F32 n) { return (TJ_F32)((TJ_I32)(n + (0x1.8p23f + 127)) << 23); }
 TJ_INLINE TJ_F64 TJ_FN(tj_pow2_f64)(TJ_F64 n) { return (TJ_F64)((TJ_I64)(n + (0x1.8p52 + 1023)) << 52); }
@@ -165,6 +168,17 @@ TJ_TRUNCATE(i32, f32, i32, TJ_FN(tj_ge_f32)(x, TJ_FN(tj_splat_f32)(-0x1p31f)) & 
 TJ_TRUNCATE(i64, f32, i32, TJ_FN(tj_ge_f32)(x, TJ_FN(tj_splat_f32)(-0x1p63f)) & TJ_FN(tj_lt_f32)(x, TJ_FN(tj_splat_f32)(0x1p63f)), INT64_MIN)
 TJ_TRUNCATE(i32, f64, i64, TJ_FN(tj_gt_f64)(x, TJ_FN(tj_splat_f64)(-0x1.00000002p31)) & TJ_FN(tj_lt_f64)(x, TJ_FN(tj_splat_f64)(0x1p31)), INT32_MIN)
 TJ_TRUNCATE(i64, f64, i64, TJ_FN(tj_ge_f64)(x, TJ_FN(tj_splat_f64)(-0x1p63)) & TJ_FN(tj_lt_f64)(x, TJ_FN(tj_splat_f64)(0x1p63)), INT64_MIN)
+
+/* the two halves as float64, and back */
+#if TJ_LANES == 2
+TJ_INLINE double tj_low_f32x2(f32x2 x) { return x[0]; }
+TJ_INLINE double tj_high_f32x2(f32x2 x) { return x[1]; }
+TJ_INLINE f32x2 tj_join_f32x2(double low, double high) { return (f32x2){(float)low, (float)high}; }
+#else
+TJ_INLINE TJ_HALF_F64 TJ_F(low)(TJ_F32 x) { return TJ_LOW(TJ_HALF_LANES, x); }
+TJ_INLINE TJ_HALF_F64 TJ_F(high)(TJ_F32 x) { return TJ_HIGH(TJ_HALF_LANES, x); }
+TJ_INLINE TJ_F32 TJ_F(join)(TJ_HALF_F64 low, TJ_HALF_F64 high) { return TJ_JOIN(TJ_HALF_LANES, low, high); }
+#endif
 
 /* bool (a byte 0 or 1) and masks */
 TJ_INLINE TJ_I32 TJ_FN(tj_mask32_from_bool)(TJ_U8 b) { return -__builtin_convertvector(b, TJ_I32); }
