@@ -132,13 +132,13 @@ USAGE = 4
 def test_absent_but_named_is_an_error(tmp_path: Path) -> None:
     code, output = run_fake(tmp_path, "--backend=ghost")
     assert code == USAGE, output
-    assert "--backend=ghost: absent: no such compiler; get one" in output
+    assert "--backend=ghost: absent: " in output and "no such compiler; get one" in output
 
 
 def test_absent_and_not_named_is_skipped(tmp_path: Path) -> None:
     code, output = run_fake(tmp_path, "-o", "tensorjit_backends=ghost reference", "-k", "TestBounds")
     assert code == 0, output
-    assert "ghost is absent: no such compiler; get one" in output
+    assert "ghost is absent: " in output and "no such compiler; get one" in output
     assert count(output, "skipped") > 10 and count(output, "passed") > 10, output
 
 

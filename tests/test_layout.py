@@ -22,7 +22,13 @@ PACKAGES = ("tjcore", "tjbackend_gcc", "tjbackend_clang")
 LINES = 400
 
 # Files that are longer, each with its reason. A long file is a question, not a fault: does it hold more than one decision?
-LONG: dict[str, str] = {}
+LONG: dict[str, str] = {
+    "tests/test_tensorjit.py": "one test per promise of the design's page, in its order: splitting it would hide what is missing",
+    "tests/unit/test_cache.py": "every promise of one folder, with the counting builder that they share",
+    "tests/unit/test_cache_places.py": "every place a cache can lie in or be refused, with the builder that they share",
+    "tjcore/src/tjcore/memory/search.py": "one search: every step works on the same state and its trail of changes",
+    "tjcore/src/tjcore/native/pack.c": "the same search, step for step, in the order of memory/search.py",
+}
 
 # Modules that users touch, or that stand where users stand: only these may import what the package's face offers.
 ABOVE_THE_FACE = ("__main__.py", "cli.py", "explain.py", "demo.py", "conformance")

@@ -92,7 +92,9 @@ class Peer(harness.Base):
 
     def compile_dynamic(self, wl, inputs):
         n = tj.Dim("N", 1, 200)
-        shapes = {name: tuple(n if wl.dyn.get(name) == axis else size for axis, size in enumerate(shape)) for name, shape in wl.shapes.items()}
+        shapes = {
+            name: tuple(n if wl.dyn.get(name) == axis else size for axis, size in enumerate(shape)) for name, shape in wl.shapes.items()
+        }
         return self._graph(wl, shapes)
 
     def recompiles(self, f):
@@ -102,7 +104,7 @@ class Peer(harness.Base):
         f = self.compile(wl, inputs)
         f(*inputs.values())
         memory = f.graph.last_memory
-        return dict(temp=memory.temporary_bytes, argument=memory.input_bytes, output=memory.output_bytes)
+        return {"temp": memory.temporary_bytes, "argument": memory.input_bytes, "output": memory.output_bytes}
 
 
 if __name__ == "__main__":

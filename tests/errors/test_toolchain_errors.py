@@ -34,7 +34,12 @@ class Offering:
 
 def compiler(name="cc9"):
     return CompilerToolchain(
-        name=name, dialect=C11, variable="TENSORJIT_CC9", programs=("cc9", "cc8"), flags=(), install="install it (Debian: apt-get install cc9)"
+        name=name,
+        dialect=C11,
+        variable="TENSORJIT_CC9",
+        programs=("cc9", "cc8"),
+        flags=(),
+        install="install it (Debian: apt-get install cc9)",
     )
 
 
@@ -84,7 +89,9 @@ def test_unknown_name(monkeypatch):
         "no toolchain 'GCC' (from environment TENSORJIT_BACKEND)\n  installed: reference\n  to install one: pip install tjbackend-gcc"
     )
     monkeypatch.setenv("TENSORJIT_BACKEND", "TCC")
-    assert text(ToolchainError, made.select).splitlines()[0] == "no toolchain 'TCC' (from environment TENSORJIT_BACKEND); did you mean 'tcc'?"
+    assert (
+        text(ToolchainError, made.select).splitlines()[0] == "no toolchain 'TCC' (from environment TENSORJIT_BACKEND); did you mean 'tcc'?"
+    )
     assert text(ToolchainError, made.select, "tcc,gcc").splitlines()[0] == "no toolchain 'tcc,gcc' (from argument); name one, not a list"
 
 

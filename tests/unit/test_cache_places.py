@@ -246,7 +246,7 @@ def bypassed(place: Path | Location | None, match: str) -> None:
 
 def test_no_folder_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_folder, "_warned", {})
-    bypassed(Location(None, "the home folder /home/x does not exist"), "/home/x does not exist")
+    bypassed(Location(None, "the home folder /nowhere/x does not exist"), "/nowhere/x does not exist")
 
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:

@@ -174,7 +174,11 @@ def test_two_plugins_of_one_title():
     made = Manager(discover=False)
     for name in ("a", "b"):
         made.add(offering(Fake(name=name)), "same (dist 1)")
-    assert {row.toolchain: row.plugin for row in made.status()} == {"a": "same (dist 1)", "b": "same (dist 1), again", "reference": "tjcore"}
+    assert {row.toolchain: row.plugin for row in made.status()} == {
+        "a": "same (dist 1)",
+        "b": "same (dist 1), again",
+        "reference": "tjcore",
+    }
 
 
 # ---------------------------------------------------------------- choosing
@@ -214,7 +218,14 @@ def test_without_a_compiler_the_reference_serves_with_one_warning():
     with pytest.warns(RuntimeWarning) as caught:
         assert made.select().toolchain.name == "reference"
     text = str(caught[0].message)
-    expected = ("no compiler plugin is usable", "slow reference evaluator", "set TENSORJIT_GCC", "bad (dist-bad 1)", "boom", "TENSORJIT_BACKEND=reference")
+    expected = (
+        "no compiler plugin is usable",
+        "slow reference evaluator",
+        "set TENSORJIT_GCC",
+        "bad (dist-bad 1)",
+        "boom",
+        "TENSORJIT_BACKEND=reference",
+    )
     for part in expected:
         assert part in text
     with warnings.catch_warnings():
@@ -248,7 +259,11 @@ def test_a_clash_is_an_error_where_it_matters():
         (SystemExit(1), PluginError, "SystemExit"),
         (None, PluginError, "must give its version line, got None"),
         (" ", PluginError, "must give its version line, got ' '"),
-        (ToolchainUnavailable("x: nowhere"), ToolchainUnavailable, r"'x' \(from argument\) of plugin a \(dist-a 1\) is not usable\n  x: nowhere"),
+        (
+            ToolchainUnavailable("x: nowhere"),
+            ToolchainUnavailable,
+            r"'x' \(from argument\) of plugin a \(dist-a 1\) is not usable\n  x: nowhere",
+        ),
         (ToolchainError("x: hangs"), ToolchainError, r"'x' \(from argument\) of plugin a \(dist-a 1\) is not usable\n  x: hangs"),
     ],
 )

@@ -76,7 +76,9 @@ def test_the_free_plugin_works_as_printed(capsys):
     manager = Manager(discover=False)
     manager.add(load(FREE), "free")
     assert not manager.broken
-    gnu = CompilerToolchain(name="g", dialect=GNU, variable="TENSORJIT_G", programs=("sh",), version_arguments=("-c", "echo 1"), flags=(), install="")
+    gnu = CompilerToolchain(
+        name="g", dialect=GNU, variable="TENSORJIT_G", programs=("sh",), version_arguments=("-c", "echo 1"), flags=(), install=""
+    )
 
     class Provider:
         @hookspecs.hookimpl
@@ -84,7 +86,7 @@ def test_the_free_plugin_works_as_printed(capsys):
             return [gnu]
 
     manager.add(Provider(), "g")
-    assert manager.select("g").flags(SourceUnit("u", "")) [:2] == ("-g", "-fsanitize=undefined")
+    assert manager.select("g").flags(SourceUnit("u", ""))[:2] == ("-g", "-fsanitize=undefined")
     plan = tjcore.compile_plan([tjcore.input("x", (2,)) + 1])
     assert manager.select("g").render(plan.program).text in capsys.readouterr().err
     assert manager.select("reference").flags(SourceUnit("u", "")) == ()

@@ -167,7 +167,10 @@ def test_an_error_of_a_hook_names_its_plugin(hook, error, tmp_path):
         with pytest.raises(PluginError if not (hook.endswith("load") and type(error) is OSError) else LoadError) as caught:
             HOOKS[hook](made.select("x"), tmp_path)
         text = str(caught.value)
-        assert text.startswith(f"plugin {guilty} (dist-{guilty} 1) failed in {hook} for toolchain 'x': {type(error).__name__}: ") and "boom" in text
+        assert (
+            text.startswith(f"plugin {guilty} (dist-{guilty} 1) failed in {hook} for toolchain 'x': {type(error).__name__}: ")
+            and "boom" in text
+        )
         assert caught.value.__cause__ is error
 
 
@@ -201,7 +204,9 @@ def test_nonsense_from_a_hook_names_its_plugin(hook, what, wanted, tmp_path):
 def test_nobody_builds(tmp_path):
     """A toolchain without a command line whose compile hook leaves the work to others."""
     made = manager(x=failing("tensorjit_compile", None, Fake(name="x")))
-    with pytest.raises(PluginError, match=r"plugin x \(dist-x 1\) failed .* toolchain 'x' defines no command\(\), and no plugin's tensorjit_compile"):
+    with pytest.raises(
+        PluginError, match=r"plugin x \(dist-x 1\) failed .* toolchain 'x' defines no command\(\), and no plugin's tensorjit_compile"
+    ):
         HOOKS["tensorjit_compile"](made.select("x"), tmp_path)
 
 
@@ -212,7 +217,8 @@ def test_a_fault_of_the_core_is_not_put_on_a_plugin(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("method", "arguments", "nonsense"), [("fingerprint", (), ""), ("target_flags", ("native",), "-march=native"), ("target_flags", ("native",), [1])]
+    ("method", "arguments", "nonsense"),
+    [("fingerprint", (), ""), ("target_flags", ("native",), "-march=native"), ("target_flags", ("native",), [1])],
 )
 def test_methods_of_a_toolchain_are_a_plugins_code_too(method, arguments, nonsense):
     for answer in (RuntimeError("boom"), nonsense):
@@ -226,5 +232,7 @@ def test_methods_of_a_toolchain_are_a_plugins_code_too(method, arguments, nonsen
             return answer
 
         setattr(Bad, method, implementation)
-        with pytest.raises(PluginError, match=rf"plugin a \(dist-a 1\): {method}\(\) of toolchain 'x' (failed: RuntimeError: boom|must give)"):
+        with pytest.raises(
+            PluginError, match=rf"plugin a \(dist-a 1\): {method}\(\) of toolchain 'x' (failed: RuntimeError: boom|must give)"
+        ):
             getattr(manager(a=offering(Bad(name="x"))).select("x"), method)(*arguments)

@@ -64,7 +64,12 @@ def run(*folders: Path, backends=(None,), code: str = RUN, **environment: str):
     source = str(Path(tjcore.__file__).parent.parent)
     plain["PYTHONPATH"] = os.pathsep.join([*map(str, folders), source])
     done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(backends)], env={**plain, **environment}, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code, json.dumps(backends)],
+        env={**plain, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

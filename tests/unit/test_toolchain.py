@@ -21,7 +21,12 @@ ODD = "a folder with späces, 'quotes' and 字"
 def cc(monkeypatch):
     monkeypatch.delenv("TENSORJIT_CC9", raising=False)
     return CompilerToolchain(
-        name="cc9", dialect=C11, variable="TENSORJIT_CC9", programs=("cc9", "cc8"), flags=("-shared",), install="install it (Debian: apt-get install cc9)"
+        name="cc9",
+        dialect=C11,
+        variable="TENSORJIT_CC9",
+        programs=("cc9", "cc8"),
+        flags=("-shared",),
+        install="install it (Debian: apt-get install cc9)",
     )
 
 

@@ -202,7 +202,9 @@ def test_a_library_of_something_else(tmp_path):
 @needs_tcc
 def test_tcc_loads_too(tmp_path):
     chosen = selected(program="tcc")
-    library = chosen.load(build(chosen, tmp_path, f"void {ENTRY}(const void *t, void *const *b, const long long *d) {{ *(float *)b[0] = 7; }}"))
+    library = chosen.load(
+        build(chosen, tmp_path, f"void {ENTRY}(const void *t, void *const *b, const long long *d) {{ *(float *)b[0] = 7; }}")
+    )
     x = np.zeros(1, np.float32)
     library.function(ENTRY)(FFI.NULL, FFI.new("void *[]", [FFI.from_buffer(x)]), FFI.new("int64_t[]", 1))
     assert x[0] == 7

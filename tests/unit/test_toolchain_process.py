@@ -79,7 +79,9 @@ def test_ctrl_c_while_compiling_leaves_nothing_and_the_process_goes_on(tmp_path)
     started = tmp_path / "started"
     hang = f'echo half > "$TMPDIR/half.s"; echo $$ > {started}.part; mv {started}.part {started}; sleep 65 & sleep 66'
     (tmp_path / "wrapper").write_text(WRAPPER.replace("exit 1", hang))
-    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], env=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], env=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         for _ in range(6000):
             if started.exists() or process.poll() is not None:
                 break

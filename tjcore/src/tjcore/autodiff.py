@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from .errors import GraphError
+from .errors import GraphError, shown
 from .graph import Expr, constant, toposort
 from .ops import OPS, same, show_shape
 
@@ -26,10 +26,12 @@ def grad(output: Expr, wrt: Expr | Sequence[Expr], *, cotangent: Expr | None = N
     For an output that is no scalar give `cotangent`, of the output's shape: the result is then the vector-Jacobian product.
     What the output does not depend on has gradient zero. The derivative of relu at 0 is 0.
     """
+    if not isinstance(wrt, (Expr, Sequence)):
+        raise GraphError(f"grad: wrt must be an Expr or a sequence of them, got {shown(wrt)}")
     targets = (wrt,) if isinstance(wrt, Expr) else tuple(wrt)
-    for value in (output, *targets):
+    for value in (output, *targets, *(() if cotangent is None else (cotangent,))):
         if not isinstance(value, Expr):
-            raise GraphError(f"grad: expected an Expr, got {value!r}")
+            raise GraphError(f"grad: expected an Expr, got {shown(value)}")
         if value.dtype.kind != "float":
             raise GraphError(f"grad: only float expressions have gradients, got {value.dtype} for {value!r}")
     if cotangent is None:

@@ -99,4 +99,3 @@ def cache_prune(max_bytes: str | None) -> None:
     """Remove the entries that were not used for longest."""
     limit = None if max_bytes is None else options.setting("max_bytes", max_bytes).value
     click.echo(f"removed {open_disk_cache().prune(limit):,} bytes")
-

@@ -110,7 +110,9 @@ def compiled_step(graph: CompiledGraph) -> Step:
     return step
 
 
-def train(step: Step, data: Digits, epochs: int = EPOCHS, steps: int | None = None, watch: Callable[[int, float], None] | None = None) -> State:
+def train(
+    step: Step, data: Digits, epochs: int = EPOCHS, steps: int | None = None, watch: Callable[[int, float], None] | None = None
+) -> State:
     """The state after `epochs`, or after so many `steps`."""
     state = initial_state()
     done = 0
@@ -156,7 +158,9 @@ def run(out: TextIO = sys.stdout, backend: str | None = None) -> float:
     graph = CompiledGraph(training_step(), backend=backend)
     built = time.perf_counter() - start
     epochs = EPOCHS if graph.backend != REFERENCE else 1
-    report.line(f"digits: {len(data.x)} images to learn from, {len(data.held_x)} held out; batches of {BATCH}, the last one of {len(data.x) % BATCH}")
+    report.line(
+        f"digits: {len(data.x)} images to learn from, {len(data.held_x)} held out; batches of {BATCH}, the last one of {len(data.x) % BATCH}"
+    )
     report.line(f"step:   {len(graph.plan.kernels)} kernels, built in {built:.2f} s by {graph.toolchain_version}")
     start = time.perf_counter()
     state = train(compiled_step(graph), data, epochs, watch=lambda epoch, loss: report.progress(epoch, loss, epochs))

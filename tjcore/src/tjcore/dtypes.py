@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .errors import GraphError
+from .errors import GraphError, shown
 
 Kind = Literal["bool", "uint", "int", "float"]
 
@@ -57,10 +57,12 @@ def as_dtype(value: object) -> DType:
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
     try:
-        return _BY_NUMPY[np.dtype(value)]  # type: ignore[call-overload]
-    except (TypeError, KeyError):
-        names = ", ".join(d.name for d in DTYPES)
-        raise GraphError(f"dtype: expected one of {names}, got {value!r}") from None
+        if value is not None:  # which NumPy takes for float64
+            return _BY_NUMPY[np.dtype(value)]  # type: ignore[call-overload]
+    except (TypeError, ValueError, KeyError, SyntaxError):  # NumPy parses text as a structure, and Python then parses its parts
+        pass
+    names = ", ".join(d.name for d in DTYPES)
+    raise GraphError(f"dtype: expected one of {names}, got {shown(value)}")
 
 
 def promote(a: DType, b: DType) -> DType:

@@ -5,6 +5,15 @@ Errors about a graph or a call are `ValueError`, as NumPy users expect; errors a
 """
 
 
+def shown(value: object, limit: int = 120) -> str:
+    """A value as messages show it: its repr, cut where it would drown the message, and never an error of its own."""
+    try:
+        text = repr(value)
+    except Exception:  # a foreign __repr__, or an int of more digits than Python prints
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
 class TensorJitError(Exception):
     """Base of every error that tjcore raises on purpose."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from . import dtypes
 from .dims import Size
 from .dtypes import DType
-from .errors import GraphError
-from .ops import MAX_RANK, OPS, Shape, broadcast_shapes, check_axis, check_shape, same, show_shape
+from .errors import GraphError, shown
+from .ops import OPS, Shape, broadcast_shapes, check_axis, check_shape, same, show_shape
 
 
 class Expr:
@@ -61,7 +61,7 @@ class Expr:
         return pickle_expr(self)
 
     def __repr__(self) -> str:
-        name = f" {self.arg!r}" if self.op in ("input", "constant") else ""
+        name = f" {shown(self.arg)}" if self.op in ("input", "constant") else ""
         return f"<Expr {self.op}{name} {self.dtype} {show_shape(self.shape)}>"
 
     def __bool__(self) -> bool:
@@ -147,10 +147,7 @@ class Expr:
 
     def expand_dims(self, axis: int) -> Expr:
         """A new axis of size 1 at `axis` of the result, as `numpy.expand_dims`."""
-        axis = check_axis("expand_dims", axis, self.rank, new=True)
-        if self.rank == MAX_RANK:
-            raise GraphError(f"expand_dims: at most {MAX_RANK} axes")
-        return apply("expand_dims", (self,), axis)
+        return apply("expand_dims", (self,), check_axis("expand_dims", axis, self.rank, new=True))
 
     def squeeze(self, axis: int) -> Expr:
         """Without `axis`, whose declared size must be the int 1."""
@@ -177,12 +174,13 @@ class Expr:
 
     def permute(self, axes: Sequence[int]) -> Expr:
         """Axis i of the result is axis `axes[i]` of this tensor, as `numpy.permute_dims`."""
+        if isinstance(axes, str) or not isinstance(axes, Iterable):
+            raise GraphError(f"permute: axes must be a sequence of ints, got {shown(axes)}")
         return apply("transpose", (self,), tuple(check_axis("permute", a, self.rank) for a in axes))
 
     def sum(self, axis: int = -1) -> Expr:
         """The sum over one axis, by the documented tree (docs/numerics.md)."""
         return apply("sum", (self,), check_axis("sum", axis, self.rank))
-
 
     def max(self, axis: int = -1) -> Expr:
         """The largest over one axis; NaN if one is, as `numpy.max`. A call with an empty axis is refused."""
@@ -200,14 +198,17 @@ class Expr:
 
 def apply(op: str, sources: tuple[Expr, ...], arg: Any = None) -> Expr:
     """A checked node of the op table."""
-    shape, dtype = OPS[op].infer(sources, arg)
+    row = OPS.get(op)
+    if row is None:
+        raise GraphError(f"there is no op {shown(op)} yet; the ops are {', '.join(OPS)}")
+    shape, dtype = row.infer(sources, arg)
     return Expr(op, shape, dtype, sources, arg)
 
 
 def input(name: str, shape: Sequence[Size], dtype: Any = dtypes.float32) -> Expr:
     """An array given at each call under `name`; each axis of `shape` is a `Dim`, a size expression or an int below 2**31."""
     if not isinstance(name, str) or not name.isidentifier():
-        raise GraphError(f"input: the name must be an identifier, got {name!r}")
+        raise GraphError(f"input: the name must be an identifier, got {shown(name)}")
     return Expr("input", check_shape(f"input {name!r}", shape), dtypes.as_dtype(dtype), (), name)
 
 
@@ -215,25 +216,25 @@ def constant(value: float, dtype: Any = dtypes.float32) -> Expr:
     """A scalar known now: a finite int or float within the dtype's range (no bool), rounded to the dtype."""
     kind = dtypes.as_dtype(dtype)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise GraphError(f"constant: expected an int or a float, got {value!r}")
+        raise GraphError(f"constant: expected an int or a float, got {shown(value)}")
     try:
         finite = math.isfinite(value)
     except OverflowError:
         finite = False
     if not finite:
-        raise GraphError(f"constant: expected a finite value, got {value!r}")
+        raise GraphError(f"constant: expected a finite value, got {shown(value)}")
     if kind.kind == "float":
         with np.errstate(over="ignore", under="ignore"):
             rounded = kind.numpy.type(value)
         if not np.isfinite(rounded):
-            raise GraphError(f"constant: {value!r} is out of the range of {kind}")
+            raise GraphError(f"constant: {shown(value)} is out of the range of {kind}")
         return Expr("constant", (), kind, (), float(rounded))
     if int(value) != value:
-        raise GraphError(f"constant: {value!r} is no {kind}; round it first, or use a float dtype")
+        raise GraphError(f"constant: {shown(value)} is no {kind}; round it first, or use a float dtype")
     info = np.iinfo(kind.numpy) if kind.kind != "bool" else None
     low, high = (int(info.min), int(info.max)) if info else (0, 1)
     if not low <= int(value) <= high:
-        raise GraphError(f"constant: {value!r} is out of the range {low}..{high} of {kind}")
+        raise GraphError(f"constant: {shown(value)} is out of the range {low}..{high} of {kind}")
     return Expr("constant", (), kind, (), int(value))
 
 
@@ -253,7 +254,7 @@ def _operand(op: str, value: Any, like: Expr | None) -> Expr:
         return constant(value, like.dtype)  # type: ignore[arg-type]
     if isinstance(value, np.ndarray):
         raise GraphError(f"{op}: got a NumPy array of shape {value.shape}; declare it with input(name, shape) and pass it at the call")
-    raise GraphError(f"{op}: expected an Expr or a number, got {value!r}")
+    raise GraphError(f"{op}: expected an Expr or a number, got {shown(value)}")
 
 
 def _binary(op: str, a: Any, b: Any) -> Expr:
@@ -271,6 +272,19 @@ def matmul(a: Any, b: Any) -> Expr:
         if not isinstance(side, Expr):
             _operand("matmul", side, None)
     return apply("matmul", (a, b))
+
+
+def check_outputs(where: str, outputs: object) -> tuple[Expr, ...]:
+    """The outputs of a graph as a user names them, in order; GraphError for anything but a sequence of Exprs."""
+    if isinstance(outputs, Expr):
+        raise GraphError(f"{where}: outputs must be a sequence of Exprs, got a single Expr; write [expr]")
+    if isinstance(outputs, (str, bytes, Set, Mapping)) or not isinstance(outputs, Iterable):  # a set would give another order each time
+        raise GraphError(f"{where}: outputs must be a sequence of Exprs, got {shown(outputs)}")
+    given = tuple(outputs)
+    for i, output in enumerate(given):
+        if not isinstance(output, Expr):
+            raise GraphError(f"{where}: expected an Expr at position {i} of the outputs, got {shown(output)}")
+    return given
 
 
 def toposort(outputs: Iterable[Expr]) -> list[Expr]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dims import Dim, Size, evaluate
-from .errors import CallError, DtypeError
+from .errors import CallError, DtypeError, shown
 from .graph import Expr
 from .ops import show_shape
 
@@ -48,6 +48,8 @@ class Guards:
 
     def check(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> tuple[tuple[NDArray[Any], ...], tuple[int, ...]]:
         """The arrays in plan order and the size of each symbol in plan order."""
+        if not isinstance(bindings, Mapping):
+            raise CallError(f"bindings: expected a mapping from symbol names to sizes, such as {{'N': 8}}, got {shown(bindings)}")
         if arrays.keys() != self.names:
             raise self._wrong_names(arrays)
         sizes: dict[str, int] = {}
@@ -75,11 +77,11 @@ class Guards:
         dim = self.by_name.get(name)
         if dim is None:
             known = ", ".join(self.by_name) or "none"
-            raise CallError(f"binding {name!r}: the graph has no symbol of that name; its symbols: {known}")
+            raise CallError(f"binding {shown(name)}: the graph has no symbol of that name; its symbols: {known}")
         if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)):
-            raise CallError(f"binding {name!r}: expected an int in {dim.lower}..{dim.upper}, got {size!r}")
+            raise CallError(f"binding {shown(name)}: expected an int in {dim.lower}..{dim.upper}, got {shown(size)}")
         if not dim.lower <= size <= dim.upper:
-            raise CallError(f"binding {name!r}: expected a size in {dim.lower}..{dim.upper}, got {size}")
+            raise CallError(f"binding {shown(name)}: expected a size in {dim.lower}..{dim.upper}, got {shown(size)}")
         return int(size)
 
     def _wrong_names(self, arrays: Mapping[str, Any]) -> CallError:

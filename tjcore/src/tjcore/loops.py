@@ -279,7 +279,10 @@ def verify_kernel(kernel: Kernel) -> None:
                     if stmt.op not in FOLDS:
                         raise fail(stmt, f"no fold {stmt.op}")
                     check(stmt.body, enter(stmt.axis, stmt), types, inside | {"fold"})
-                    if not any(isinstance(s, (Load, Const, SizeOf, Let)) and s.reg == stmt.value for s in stmt.body) and stmt.value not in types:
+                    if (
+                        not any(isinstance(s, (Load, Const, SizeOf, Let)) and s.reg == stmt.value for s in stmt.body)
+                        and stmt.value not in types
+                    ):
                         raise fail(stmt, f"r{stmt.value} is not in scope")
                     define(stmt)
                 case Contract():

@@ -47,7 +47,9 @@ class Frame:
 
     __slots__ = ("_keep", "arena_bytes", "c", "dims", "places")
 
-    def __init__(self, entry: NativeEntry, arrays: int, dims: Sequence[int], offsets: Sequence[int], temporary_bytes: int, threads: int) -> None:
+    def __init__(
+        self, entry: NativeEntry, arrays: int, dims: Sequence[int], offsets: Sequence[int], temporary_bytes: int, threads: int
+    ) -> None:
         self.dims = FFI.new("int64_t[]", list(dims) or 1)
         self.places = tuple(offsets)
         self.arena_bytes = temporary_bytes + ALIGNMENT if offsets else 0

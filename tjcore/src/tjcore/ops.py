@@ -16,7 +16,7 @@ import numpy as np
 from . import dtypes, numerics
 from .dims import Dim, Size, SizeExpr
 from .dtypes import DType
-from .errors import GraphError
+from .errors import GraphError, shown
 from .native.functions import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def show_shape(shape: Sequence[Size]) -> str:
 def check_axis(op: str, axis: object, rank: int, *, new: bool = False) -> int:
     """`axis` as a non-negative int of a tensor of `rank` axes (`new`: of the result, which has one more)."""
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
-        raise GraphError(f"{op}: axis must be an int, got {axis!r}")
+        raise GraphError(f"{op}: axis must be an int, got {shown(axis)}")
     count = rank + new
     if not -count <= axis < count:
         allowed = f"{-count}..{count - 1}" if count else "none, the tensor has no axes"
-        raise GraphError(f"{op}: axis {axis} is out of range for a tensor of rank {rank}; allowed: {allowed}")
+        raise GraphError(f"{op}: axis {shown(axis)} is out of range for a tensor of rank {rank}; allowed: {allowed}")
     return int(axis) % count
 
 
@@ -77,6 +77,8 @@ def broadcast_shapes(op: str, a: Shape, b: Shape) -> Shape:
             out.append(y)
         else:
             why = "two symbols never broadcast" if not isinstance(x, int) and not isinstance(y, int) else "only the int 1 broadcasts"
+            if str(x) == str(y):
+                why = f"they are declared with different bounds, {x!r} and {y!r}; give both the same, or one another name"
             raise GraphError(f"{op}: shapes {show_shape(a)} and {show_shape(b)} do not broadcast: axis {axis - rank} is {x} and {y}; {why}")
     return tuple(out)
 
@@ -86,7 +88,7 @@ def check_shape(op: str, shape: object) -> Shape:
     if isinstance(shape, (int, np.integer, Dim, SizeExpr)) and not isinstance(shape, bool):
         shape = (shape,)
     if isinstance(shape, str) or not isinstance(shape, Sequence):
-        raise GraphError(f"{op}: shape must be a tuple of Dims and ints, got {shape!r}")
+        raise GraphError(f"{op}: shape must be a tuple of Dims and ints, got {shown(shape)}")
     out: list[Size] = []
     for axis, size in enumerate(shape):
         if isinstance(size, (Dim, SizeExpr)):
@@ -94,7 +96,7 @@ def check_shape(op: str, shape: object) -> Shape:
         elif isinstance(size, (int, np.integer)) and not isinstance(size, bool) and 0 <= size < 2**31:
             out.append(int(size))
         else:
-            raise GraphError(f"{op}: axis {axis} must be a Dim or an int in 0..2**31-1, got {size!r}")
+            raise GraphError(f"{op}: axis {axis} must be a Dim or an int in 0..2**31-1, got {shown(size)}")
     if len(out) > MAX_RANK:
         raise GraphError(f"{op}: at most {MAX_RANK} axes, got {len(out)}")
     return tuple(out)
@@ -134,20 +136,34 @@ def _float_elementwise(name: str) -> Callable[[tuple[Expr, ...], Any], tuple[Sha
     return infer
 
 
-def _infer_expand_dims(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
+def _stored_axis(op: str, axis: object, count: int) -> int:
+    """An axis as nodes hold it: counted from the front. Graph text can say anything here."""
+    if type(axis) is not int or not 0 <= axis < count:
+        allowed = f"an int in 0..{count - 1}" if count else "a tensor that has axes"
+        raise GraphError(f"{op}: expected {allowed}, got {shown(axis)}")
+    return axis
+
+
+def _infer_expand_dims(sources: tuple[Expr, ...], axis: object) -> tuple[Shape, DType]:
     (x,) = sources
+    axis = _stored_axis("expand_dims", axis, len(x.shape) + 1)
+    if len(x.shape) == MAX_RANK:
+        raise GraphError(f"expand_dims: at most {MAX_RANK} axes, and shape {show_shape(x.shape)} has {MAX_RANK} already")
     return (*x.shape[:axis], 1, *x.shape[axis:]), x.dtype
 
 
-def _infer_squeeze(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
+def _infer_squeeze(sources: tuple[Expr, ...], axis: object) -> tuple[Shape, DType]:
     (x,) = sources
+    axis = _stored_axis("squeeze", axis, len(x.shape))
     if x.shape[axis] != 1:
         raise GraphError(f"squeeze: axis {axis} of shape {show_shape(x.shape)} is {x.shape[axis]}, expected the int 1")
     return (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype
 
 
-def _infer_broadcast(sources: tuple[Expr, ...], shape: Shape) -> tuple[Shape, DType]:
+def _infer_broadcast(sources: tuple[Expr, ...], shape: object) -> tuple[Shape, DType]:
     (x,) = sources
+    if not isinstance(shape, tuple):
+        raise GraphError(f"broadcast_to: expected a shape such as (N, 3), got {shown(shape)}")
     if len(shape) < len(x.shape):
         raise GraphError(f"broadcast_to: {show_shape(shape)} has fewer axes than {show_shape(x.shape)}")
     for back in range(1, len(x.shape) + 1):
@@ -160,17 +176,20 @@ def _infer_broadcast(sources: tuple[Expr, ...], shape: Shape) -> tuple[Shape, DT
     return shape, x.dtype
 
 
-def _infer_transpose(sources: tuple[Expr, ...], perm: tuple[int, ...]) -> tuple[Shape, DType]:
+def _infer_transpose(sources: tuple[Expr, ...], perm: object) -> tuple[Shape, DType]:
     (x,) = sources
+    if not isinstance(perm, tuple) or not all(type(axis) is int for axis in perm):
+        raise GraphError(f"transpose: expected axes such as (1, 0), got {shown(perm)}")
     if sorted(perm) != list(range(len(x.shape))):
         raise GraphError(f"transpose: axes {perm} are no permutation of the {len(x.shape)} axes of {show_shape(x.shape)}")
     return tuple(x.shape[p] for p in perm), x.dtype
 
 
 def _infer_reduce(name: str) -> Callable[[tuple[Expr, ...], Any], tuple[Shape, DType]]:
-    def infer(sources: tuple[Expr, ...], axis: int) -> tuple[Shape, DType]:
+    def infer(sources: tuple[Expr, ...], axis: object) -> tuple[Shape, DType]:
         (x,) = sources
         _check_accumulates(name, x.dtype)
+        axis = _stored_axis("a reduction's axis", axis, len(x.shape))
         return (*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype
 
     return infer

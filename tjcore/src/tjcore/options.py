@@ -6,6 +6,7 @@ does so when it is asked, never at import. White space around a value does not c
 
 from __future__ import annotations
 
+import numbers
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from .errors import GraphError
+from .errors import GraphError, shown
 
 PREFIX = "TENSORJIT_"
 DEFAULT_MAX_BYTES = 256 * 2**20
@@ -30,7 +31,9 @@ class Setting:
     source: str
 
 
-def _text(value: str) -> str:
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected a str")
     return value
 
 
@@ -48,8 +51,8 @@ _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "m
 
 
 def _bytes(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0:
+        return int(value)
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value) if isinstance(value, str) else None
     if match is None or match[2].lower() not in _UNITS:
         raise ValueError("expected a number of bytes such as 268435456 or '256 MiB'")
@@ -84,6 +87,13 @@ def _switch(value: Any) -> bool:
     if word in ("0", "off", "false", "no"):
         return False
     raise ValueError("expected 1 or 0, on or off")
+
+
+def either(name: str, value: Any) -> bool:
+    """An argument that is a bool: the text "no" is true to Python, and means the contrary."""
+    if not isinstance(value, bool):
+        raise GraphError(f"{name}: expected True or False, got {shown(value)}")
+    return value
 
 
 _READERS: dict[str, tuple[Any, Any, str]] = {
@@ -125,7 +135,7 @@ def setting(name: str, argument: Any = None) -> Setting:
                 return Setting(name, read(value), source)
             except ValueError as error:
                 what = variable if source.startswith("environment") else name
-                raise GraphError(f"{what}: {error}, got {value!r} (from {source})") from None
+                raise GraphError(f"{what}: {error}, got {shown(value)} (from {source})") from None
     return Setting(name, default, "default")
 
 
@@ -194,11 +204,11 @@ class Options:
         """Arguments that are None are taken from the settings."""
         chosen = setting("backend", backend)
         return cls(
-            bool(fuse),
+            either("fuse", fuse),
             setting("max_bytes", max_bytes).value,
             setting("threads", threads).value,
             chosen.value,
             chosen.source,
             setting("target", target).value,
-            bool(reuse),
+            either("reuse", reuse),
         )

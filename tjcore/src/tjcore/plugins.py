@@ -98,7 +98,11 @@ class Manager:
         hash(plugin)  # pluggy keeps plugins in sets, and would fail at the first call only
         # Before pluggy, which takes a function without its mark for no hook at all, and says nothing.
         for name in dir(plugin):
-            if name.startswith(f"{PROJECT}_") and callable(getattr(plugin, name)) and self._pluggy.parse_hookimpl_opts(plugin, name) is None:
+            if (
+                name.startswith(f"{PROJECT}_")
+                and callable(getattr(plugin, name))
+                and self._pluggy.parse_hookimpl_opts(plugin, name) is None
+            ):
                 raise PluginError(f"{name} is not marked as a hook: put @hookimpl (from tjcore.hookspecs) above it")
         self._pluggy.register(plugin, title)
         self._pluggy.check_pending()  # looks at every plugin, but those before this one have passed
@@ -174,7 +178,9 @@ class Manager:
 
     def _clash(self, name: str) -> ToolchainError:
         titles = " and by ".join(offer.title for offer in self._offers[name])
-        return ToolchainError(f"toolchain {name!r} is offered by {titles}; uninstall all but one, or name which to load in TENSORJIT_PLUGINS")
+        return ToolchainError(
+            f"toolchain {name!r} is offered by {titles}; uninstall all but one, or name which to load in TENSORJIT_PLUGINS"
+        )
 
     def _default(self) -> Selected:
         """The first that works. One that is not installed is passed over; one that is there and fails is too, with a warning."""
@@ -205,7 +211,9 @@ class Manager:
     def _probe(self, offer: Offer) -> str:
         version = ask(offer.title, offer.toolchain, "probe")
         if not isinstance(version, str) or not version.strip():
-            raise PluginError(f"plugin {offer.title}: probe() of toolchain {offer.toolchain.name!r} must give its version line, got {version!r}")
+            raise PluginError(
+                f"plugin {offer.title}: probe() of toolchain {offer.toolchain.name!r} must give its version line, got {version!r}"
+            )
         return version
 
     def _selected(self, offer: Offer, version: str) -> Selected:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .dims import Dim
-from .errors import GraphError
+from .errors import GraphError, shown
 from .fusion import Group, fuse
-from .graph import Expr, toposort
+from .graph import Expr, check_outputs, toposort
 from .loops import Buffer, Call, Program, verify_kernel
 from .loops import Kernel as LoopKernel
 from .lower import lower
 from .ops import show_shape
+from .options import either
 from .render_c import render_kernel, render_program
 from .schedule import schedule
 from .simplify import simplify
@@ -72,25 +73,20 @@ class Plan:
 
 def compile_plan(outputs: Sequence[Expr], fuse: bool = True) -> Plan:
     """The plan for `outputs`. `fuse=False` makes each op a kernel of its own; the results have the same bits."""
-    return _Planner(_checked(outputs), fuse).plan()
+    return _Planner(_checked(outputs), either("fuse", fuse)).plan()
 
 
 def _checked(outputs: Sequence[Expr]) -> tuple[Expr, ...]:
-    if isinstance(outputs, Expr):
-        raise GraphError("outputs must be a sequence of Exprs, got a single Expr; write [expr]")
-    given = tuple(outputs)
+    given = check_outputs("compile", outputs)
     if not given:
-        raise GraphError("outputs: expected at least one Expr, got none")
-    for i, output in enumerate(given):
-        if not isinstance(output, Expr):
-            raise GraphError(f"outputs: expected an Expr at position {i}, got {output!r}")
+        raise GraphError("compile: expected at least one Expr as output, got none")
     seen: dict[str, Expr] = {}
     for node in toposort(given):
         if node.op == "input":
             other = seen.setdefault(node.arg, node)
             if other is not node:
                 raise GraphError(
-                    f"two inputs are named {node.arg!r}: {other.dtype} {show_shape(other.shape)} and {node.dtype} {show_shape(node.shape)}; "
+                    f"two inputs are named {shown(node.arg)}: {other.dtype} {show_shape(other.shape)} and {node.dtype} {show_shape(node.shape)}; "
                     "build the input once and use it twice"
                 )
     return given

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .build import Built, build
 from .errors import BudgetError
-from .graph import Expr, toposort
+from .graph import Expr, check_outputs, toposort
 from .guards import Guards
 from .layout import Layout, Placement
 from .memory import Allocation
@@ -94,7 +94,7 @@ class CompiledGraph:
         reuse: bool = True,
     ) -> None:
         self.options = Options.resolve(fuse=fuse, max_bytes=max_bytes, backend=backend, threads=threads, target=target, reuse=reuse)
-        self._outputs = tuple(outputs) if not isinstance(outputs, Expr) else outputs
+        self._outputs = check_outputs("CompiledGraph", outputs)
         self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse)
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs))
         self._layout = Layout(self.plan, self.options.reuse)
@@ -161,7 +161,7 @@ class CompiledGraph:
             len(self.plan.kernels),
         )
 
-    def __call__(self, **arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    def __call__(self, /, **arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         guards = self._guards
         key = guards.key(arrays)
         if key is None:  # something differs from the declaration: find out what, and say so

@@ -22,8 +22,8 @@ from typing import Any
 
 from .dims import Dim, Size, collect_dims, parse_size
 from .dtypes import as_dtype
-from .errors import GraphError
-from .graph import Expr, apply, constant, input, size_of, toposort
+from .errors import GraphError, shown
+from .graph import Expr, apply, check_outputs, constant, input, size_of, toposort
 from .ops import OPS, show_shape
 
 HEADER = "tensorjit graph 1"
@@ -31,6 +31,7 @@ HEADER = "tensorjit graph 1"
 
 def show_graph(outputs: Sequence[Expr]) -> str:
     """The text of a graph. Equal graphs give equal text, whatever the process or the hash seed."""
+    outputs = check_outputs("show_graph", outputs)
     nodes = toposort(outputs)
     number = {node: i for i, node in enumerate(nodes)}
     dims = graph_dims(nodes)
@@ -70,9 +71,11 @@ def read_graph(text: str) -> list[Expr]:
 
 
 def _read(text: str, inputs: dict[int, Expr] | None = None) -> tuple[list[Expr], dict[int, Expr]]:
+    if not isinstance(text, str):
+        raise GraphError(f"graph text: expected a str, as show_graph gives it, got {shown(text)}")
     lines = text.splitlines()
     if not lines or lines[0] != HEADER:
-        raise GraphError(f"graph text: expected the first line {HEADER!r}, got {lines[0] if lines else ''!r}")
+        raise GraphError(f"graph text: expected the first line {HEADER!r}, got {shown(lines[0] if lines else '')}")
     dims: dict[str, Dim] = {}
     nodes: dict[int, Expr] = {}
     for at, line in enumerate(lines[1:], 2):
@@ -88,7 +91,7 @@ def _read(text: str, inputs: dict[int, Expr] | None = None) -> tuple[list[Expr],
                 given = None if inputs is None else inputs.get(index)
                 nodes[index] = given if given is not None else _read_node(right, nodes, dims)
         except (ValueError, KeyError, IndexError) as error:
-            raise GraphError(f"graph text, line {at}: cannot read {line!r}: {error}") from error
+            raise GraphError(f"graph text, line {at}: cannot read {shown(line)}: {error}") from error
     raise GraphError("graph text: the last line must be 'return', followed by the outputs")
 
 
@@ -105,7 +108,7 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
         dtype, _, size = rest.partition(" ")
         return size_of(parse_size(size, dims), dtype)
     if op not in OPS:
-        raise GraphError(f"no op {op!r}")
+        raise GraphError(f"no op {shown(op)}")
     sources: list[Expr] = []
     while rest.startswith("%"):
         word, _, rest = rest.partition(" ")
@@ -122,13 +125,13 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
 
 def _reference(word: str) -> int:
     if not word.startswith("%"):
-        raise GraphError(f"expected a node such as %3, got {word!r}")
+        raise GraphError(f"expected a node such as %3, got {shown(word)}")
     return int(word[1:])
 
 
 def _read_shape(text: str, dims: dict[str, Dim]) -> tuple[Size, ...]:
     if not (text.startswith("(") and text.endswith(")")):
-        raise GraphError(f"expected a shape in parentheses, got {text!r}")
+        raise GraphError(f"expected a shape in parentheses, got {shown(text)}")
     parts: list[str] = []
     depth, start = 0, 1
     for i, letter in enumerate(text[1:-1], 1):

@@ -93,7 +93,7 @@ def compile_sizes(sizes: Iterable[Size], order: Sequence[str]) -> Callable[[Sequ
     lines.append(f"    return ({''.join(result + ', ' for result in results)})")
     # The text has nothing of the user's in it: names are positions, all else is integers and operators.
     scope: dict[str, Any] = {"__builtins__": {"min": min, "max": max}}
-    exec(compile("\n".join(lines), "<sizes>", "exec"), scope)
+    exec(compile("\n".join(lines), "<sizes>", "exec"), scope)  # noqa: S102
     function: Callable[[Sequence[int]], tuple[int, ...]] = scope["sizes_of"]
     return function
 

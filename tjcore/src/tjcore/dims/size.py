@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, TypeAlias, cast
 
-from ..errors import GraphError
+from ..errors import GraphError, shown
 from .printing import Notation, Printer
 from .ranges import Range, range_of
 from .rules import extreme, floor_div, floor_mod
@@ -118,18 +118,20 @@ class Dim(Arithmetic, Atom):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise GraphError(f"Dim: expected a name that is a str, got {self.name!r} ({type(self.name).__name__})")
+            raise GraphError(f"Dim: expected a name that is a str, got {shown(self.name)} ({type(self.name).__name__})")
         if not self.name.isidentifier():
-            raise GraphError(f"Dim {self.name!r}: expected a name that is an identifier (letters, digits and _, no digit first)")
+            raise GraphError(f"Dim {shown(self.name)}: expected a name that is an identifier (letters, digits and _, no digit first)")
         for which, bound in (("lower", self.lower), ("upper", self.upper)):
             if isinstance(bound, bool) or not isinstance(bound, int):
-                raise GraphError(f"Dim {self.name!r}: expected {which} to be an int, got {bound!r} ({type(bound).__name__})")
+                raise GraphError(f"Dim {shown(self.name)}: expected {which} to be an int, got {shown(bound)} ({type(bound).__name__})")
         if self.lower < 0:
-            raise GraphError(f"Dim {self.name!r}: expected lower >= 0, got {self.lower}")
+            raise GraphError(f"Dim {shown(self.name)}: expected lower >= 0, got {shown(self.lower)}")
         if self.upper > LARGEST_SIZE:
-            raise GraphError(f"Dim {self.name!r}: expected upper < 2**31, got {self.upper}")
+            raise GraphError(f"Dim {shown(self.name)}: expected upper < 2**31, got {shown(self.upper)}")
         if self.lower > self.upper:
-            raise GraphError(f"Dim {self.name!r}: expected lower <= upper, got lower {self.lower} and upper {self.upper}")
+            raise GraphError(
+                f"Dim {shown(self.name)}: expected lower <= upper, got lower {shown(self.lower)} and upper {shown(self.upper)}"
+            )
 
     @property
     def order(self) -> Order:
@@ -251,7 +253,7 @@ def terms_of(size: object) -> Terms:
     """The polynomial of a size; a `GraphError` for anything else."""
     terms = _operand(size)
     if terms is None:
-        raise GraphError(f"expected a size (an int, a Dim or arithmetic on them), got {size!r} ({type(size).__name__})")
+        raise GraphError(f"expected a size (an int, a Dim or arithmetic on them), got {shown(size)} ({type(size).__name__})")
     return terms
 
 

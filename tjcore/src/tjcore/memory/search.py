@@ -249,7 +249,7 @@ class _Search:
                 # Stack what is left as early as floors allow: no packing of this section can end lower.
                 height = base
                 for at, v in sorted(zip(floors, left, strict=True)):
-                    height = (at if at > height else height) + size[v]  # noqa: FURB136  (max would cost a call here)
+                    height = (at if at > height else height) + size[v]
                 if height > self.capacity:
                     return self._stuck(s)
         return True
@@ -342,10 +342,7 @@ class _Search:
 
     def _wasteful(self, frame: _Frame, section: int, base: int) -> bool:
         """Whether the lift left a hole that one of the buffers it passed over would fill: then placing that buffer is no worse."""
-        for u in frame.ways:
-            if u >= 0 and all(t >= base + self.size[u] for t in self.top[self.lo[u] : self.hi[u]]):
-                return True
-        return False
+        return any(u >= 0 and all(t >= base + self.size[u] for t in self.top[self.lo[u] : self.hi[u]]) for u in frame.ways)
 
     def _try(self, frame: _Frame, way: int) -> bool:
         if way >= 0:
