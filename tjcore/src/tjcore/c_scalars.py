@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from .dtypes import DType
 from .native.functions import FUNCTIONS
-from .ops import OPS, lowest
+from .ops import OPS
+from .ops.reductions import lowest
 
 
 @dataclass(frozen=True, slots=True)
