@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .dims import Size, bounds, compile_sizes, evaluate
+from .dims import Size, bounds, compile_sizes, evaluate, total
 from .loops import BufferKind
 from .memory import Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
 from .program import Plan
@@ -59,23 +59,36 @@ class Layout:
         self.buffers = buffers
         self.counts = {kind: plan.program.count(kind) for kind in _KINDS}
         self.ranks = [len(b.shape) for b in buffers]
-        elements: list[Size] = []
+        self._bytes: list[Size] = []
         for b in buffers:
             count: Size = b.dtype.itemsize
             for size in b.shape:
                 count = count * size
-            elements.append(count)
+            self._bytes.append(count)
         self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes([s for b in buffers for s in b.shape], self.order)
+        self._outside = compile_sizes([total(self._bytes[: self.counts["input"] + self.counts["output"]])], self.order)
         spans = plan.lifetimes()
         last = max(len(plan.program.calls) - 1, 0)
         temporaries = [
-            SymbolicBuffer(b.name, n if isinstance(n := elements[i], int) else ByteSize(n), *(spans[i] if reuse else (0, last)))
-            for i, b in enumerate(buffers)
-            if b.kind == "temporary"
+            SymbolicBuffer(buffers[i].name, n if isinstance(n := self._bytes[i], int) else ByteSize(n), *(spans[i] if reuse else (0, last)))
+            for i in self.numbers("temporary")
         ]
         limits = {d.name: (d.lower, d.upper) for d in plan.symbols}
         self.memory: SymbolicPlan = plan_symbolic(temporaries, limits)
         verify_symbolic(temporaries, self.memory)
+
+    def numbers(self, kind: BufferKind) -> range:
+        """The numbers of all buffers of one kind."""
+        first = sum(self.counts[k] for k in _KINDS[: _KINDS.index(kind)])
+        return range(first, first + self.counts[kind])
+
+    def bytes_of(self, buffer: int) -> Size:
+        """A buffer's bytes as an expression in the dims."""
+        return self._bytes[buffer]
+
+    def total(self, dims: Sequence[int]) -> int:
+        """Inputs, workspace and outputs together for these sizes."""
+        return self._outside(dims)[0] + self.memory.arena(dict(zip(self.order, dims, strict=True)))
 
     def place(self, dims: Sequence[int]) -> Placement:
         """Everything for these sizes, given in the order of the plan's symbols."""

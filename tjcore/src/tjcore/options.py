@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -71,6 +71,16 @@ def _seconds(value: Any) -> float:
     return number
 
 
+def _byte(value: Any) -> int:
+    try:
+        number = int(value, 0) if isinstance(value, str) else int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(value, (bool, float)) or not 0 <= number <= 255:
+        raise ValueError("expected a byte such as 0xff (NaN in every float) or 0")
+    return number
+
+
 def _path(value: Any) -> str:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(path, str):
@@ -105,6 +115,7 @@ _READERS: dict[str, tuple[Any, Any, str]] = {
     "cache_dir": (_path, None, "the folder for them; default: the system's cache folder"),
     "dump": (_text, None, "stages to print: graph, kernels, loops, source, memory"),
     "plugins": (_text, None, "only these plugins load, comma separated, by entry point or distribution"),
+    "fill": (_byte, None, "a byte to fill workspaces and new outputs with before each call, to find what is read before it is written"),
     "compile_timeout": (_seconds, 600.0, "seconds that a compiler may take for one library"),
 }
 
@@ -189,6 +200,8 @@ class Options:
     """Where `backend` came from, for messages."""
     target: str = "native"
     reuse: bool = True
+    donate: tuple[str, ...] = ()
+    fill: int | None = None
 
     @classmethod
     def resolve(
@@ -200,6 +213,7 @@ class Options:
         backend: str | None = None,
         target: str | None = None,
         reuse: bool = True,
+        donate: Sequence[str] = (),
     ) -> Options:
         """Arguments that are None are taken from the settings."""
         chosen = setting("backend", backend)
@@ -211,4 +225,12 @@ class Options:
             chosen.source,
             setting("target", target).value,
             either("reuse", reuse),
+            _donated(donate),
+            setting("fill").value,
         )
+
+
+def _donated(names: Any) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise GraphError(f"donate: expected the names of inputs, such as ('x',), got {shown(names)}")
+    return tuple(dict.fromkeys(names))
