@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tjcore import CompiledGraph, Expr, TensorJitError, evaluate_graph, options, show_graph
+from tjcore import CompiledGraph, Expr, TensorJitError, evaluate_graph, show_graph
+from tjcore import options as choices
 from tjcore.toolchain import Toolchain
 
 from .compare import assert_same
@@ -82,7 +83,7 @@ class TestNumericContract:
         want = call(compile(sample.outputs), arrays, sizes)
         for fill in (0x00, 0xFF):  # 0xFF everywhere is NaN as a float and -1 as an integer
             for reuse in (True, False):
-                with options.settings(fill=fill):
+                with choices.settings(fill=fill):
                     filled = CompiledGraph(sample.outputs, backend=compile.backend, reuse=reuse)
                 assert filled.options.fill == fill
                 got = call(filled, arrays, sizes)
