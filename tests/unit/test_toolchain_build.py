@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tjcore
+from tjcore.c_entry import ENTRY
 from tjcore.errors import CompileError, LoadError, TensorJitError
 from tjcore.hookspecs import hookimpl
 from tjcore.options import settings
 from tjcore.plugins import Manager
-from tjcore.render_c import ENTRY
 from tjcore.toolchain import C11, FFI, CompilerToolchain, SourceUnit
 
 ODD = "a folder with späces, 'quotes' and 字"

@@ -12,11 +12,11 @@ import threading
 from pathlib import Path
 
 from . import __version__, cache, cpu
+from .c_entry import ENTRY
 from .loops import Program
 from .native_call import NativeEntry
 from .options import Options, setting
 from .plugins import choose
-from .render_c import ENTRY
 from .selected import Selected
 from .toolchain import Artifact, Library, SourceUnit, Toolchain
 

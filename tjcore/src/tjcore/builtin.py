@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import __version__, child
+from .c_entry import ENTRY
 from .dims import evaluate
 from .errors import CompileError, LoadError
 from .graph import toposort
@@ -26,7 +27,7 @@ from .hookspecs import hookimpl
 from .loops import Program
 from .options import setting
 from .reference import evaluate_graph
-from .render_c import ENTRY, render_program
+from .render_c import render_program
 from .text import graph_dims, read_graph
 from .toolchain import FFI, Artifact, Library, SourceUnit, Toolchain
 

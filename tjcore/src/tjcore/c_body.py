@@ -228,7 +228,7 @@ class KernelWriter:
         first, last = "0", self.size(stmt.axis.extent)
         out: list[str] = []
         if stmt.share:
-            grain = SHARE_GRAIN if stmt.lanes else 1
+            grain = self.kernel.grain or (SHARE_GRAIN if stmt.lanes else 1)
             out += [f"{pad}int64_t first, last;", f"{pad}tj_share(team, {last}, {grain}, &first, &last);"]
             first, last = "first", "last"
         if stmt.lanes and any(isinstance(s, Fold) for s in stmt.body):

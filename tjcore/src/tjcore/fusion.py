@@ -16,6 +16,7 @@ from typing import Literal
 
 from .access import Index, identity, source_index
 from .graph import Expr, toposort
+from .native.functions import FUNCTIONS
 from .ops import OPS, same
 from .simplify import base_of
 
@@ -23,6 +24,8 @@ MAX_NODES = 64
 """Nodes in one kernel: compilers are not linear in the length of a loop body, so long chains are cut."""
 MAX_RECOMPUTED_OPS = 8
 """Arithmetic operations that may be repeated in another kernel instead of storing their result."""
+_EFFORT = {"div": 4, "sqrt": 4, **dict.fromkeys(FUNCTIONS, 16)}
+"""Operations that count for more than one: what a function costs, in additions."""
 MAX_INDICES = 4
 """At how many different indices one kernel may compute a node (y and its transpose are two)."""
 
@@ -154,7 +157,7 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
     for node in nodes:
         kind = OPS[node.op].kind
         if kind == "elementwise":
-            operations[node] = min(full, 1 + sum(operations[s] for s in node.sources))
+            operations[node] = min(full, _EFFORT.get(node.op, 1) + sum(operations[s] for s in node.sources))
             union = frozenset().union(*(leaves[s] for s in node.sources))
             leaves[node] = union if len(union) <= full else frozenset([node, *list(union)[:full]])
         elif kind == "view":

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .dims import Size, bounds, compile_sizes, evaluate, total
-from .loops import BufferKind
+from .dims import Size, bounds, compile_sizes, evaluate, maximum, minimum, total
+from .loops import TILE_BYTES, BufferKind
 from .memory import Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
+from .ops import Shape
 from .program import Plan
 
 
@@ -51,21 +52,25 @@ class Placement:
 
 
 class Layout:
-    """The sizes of a plan's buffers as functions of the dims. `reuse=False` gives every temporary memory of its own."""
+    """The sizes of a plan's buffers as functions of the dims.
 
-    def __init__(self, plan: Plan, reuse: bool = True) -> None:
+    `reuse=False` gives every temporary memory of its own. Scratch is there once per thread.
+    """
+
+    def __init__(self, plan: Plan, reuse: bool = True, threads: int = 1) -> None:
         buffers = plan.program.buffers
         self.order = [d.name for d in plan.symbols]
         self.buffers = buffers
         self.counts = {kind: plan.program.count(kind) for kind in _KINDS}
         self.ranks = [len(b.shape) for b in buffers]
-        self._bytes: list[Size] = []
-        for b in buffers:
-            count: Size = b.dtype.itemsize
-            for size in b.shape:
-                count = count * size
-            self._bytes.append(count)
-        self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes([s for b in buffers for s in b.shape], self.order)
+        self._bytes: list[Size] = [count_of(b.shape) * b.dtype.itemsize for b in buffers]
+        for chain in plan.program.chains:
+            for i in chain.scratch:
+                row = count_of(buffers[i].shape[chain.depth :]) * buffers[i].dtype.itemsize
+                self._bytes[i] = minimum(self._bytes[i], maximum(TILE_BYTES, (row + 63) // 64 * 64) * threads)
+        self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes(
+            [*(s for b in buffers for s in b.shape), *self._bytes], self.order
+        )
         self._outside = compile_sizes([total(self._bytes[: self.counts["input"] + self.counts["output"]])], self.order)
         spans = plan.lifetimes()
         last = max(len(plan.program.calls) - 1, 0)
@@ -98,12 +103,7 @@ class Layout:
         for rank in self.ranks:
             shapes.append(sizes[at : at + rank])
             at += rank
-        nbytes: list[int] = []
-        for shape, b in zip(shapes, self.buffers, strict=True):
-            n = b.dtype.itemsize
-            for size in shape:
-                n *= size
-            nbytes.append(n)
+        nbytes = list(sizes[at:])
         bindings = dict(zip(self.order, dims, strict=True))
         offsets = tuple(self.memory.offsets(bindings))
         inputs, outputs = self.counts["input"], self.counts["output"]
@@ -124,3 +124,11 @@ class Layout:
 
 
 _KINDS: tuple[BufferKind, ...] = ("input", "output", "temporary")
+
+
+def count_of(shape: Shape) -> Size:
+    """The number of elements."""
+    count: Size = 1
+    for size in shape:
+        count = count * size
+    return count

@@ -1,9 +1,10 @@
 """Loop IR: what a kernel does, as loops over sizes that are known at run time.
 
-    Program  = graph text, dims, buffers, kernels, calls
+    Program  = graph text, dims, buffers, kernels, calls, chains
     Call     = kernel, buffers            -- calls run one after another, the whole team waits between them
-    Kernel   = name, note, params, body
-    Param    = name, dtype, shape, written
+    Chain    = first, last, depth, scratch -- but calls first..last run tile by tile over rows that they share
+    Kernel   = name, note, params, body, grain
+    Param    = name, dtype, shape, written, own
     Axis     = var, extent                -- 0 <= var < extent
     Affine   = sum of var * coefficient, + offset            (coefficients and offset are sizes)
     Stmt     = Load(reg, dtype, param, at)                   reg = param[at]
@@ -136,18 +137,24 @@ Stmt = Load | Const | SizeOf | Let | Store | Loop | Fold | Contract
 
 @dataclass(frozen=True, slots=True)
 class Param:
+    """A tensor that a kernel reads or writes. Of its first `own` axes, each iteration touches its own index only."""
+
     name: str
     dtype: DType
     shape: Shape
     written: bool
+    own: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
+    """`grain`: in which multiples the team shares out its outermost loop, where the kernel is a link of a chain; 0 otherwise."""
+
     name: str
     note: str
     params: tuple[Param, ...]
     body: tuple[Stmt, ...]
+    grain: int = 0
 
 
 BufferKind = Literal["input", "output", "temporary"]
@@ -171,6 +178,23 @@ class Call:
     buffers: tuple[int, ...]
 
 
+TILE_BYTES = 16384
+"""What one scratch buffer of a chain takes in each thread (more only where a single row is longer): as TJ_TILE_BYTES in tj.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Calls `first` to `last` run tile by tile over rows, without waiting between them: over the `depth` leading axes of what they write.
+
+    The `scratch` buffers live within a tile only.
+    """
+
+    first: int
+    last: int
+    depth: int
+    scratch: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A whole graph, lowered. Buffers stand in the order of the native entry: inputs, outputs, temporaries."""
@@ -180,6 +204,7 @@ class Program:
     buffers: tuple[Buffer, ...]
     kernels: tuple[Kernel, ...]
     calls: tuple[Call, ...]
+    chains: tuple[Chain, ...] = ()
 
     def count(self, kind: BufferKind) -> int:
         return sum(b.kind == kind for b in self.buffers)

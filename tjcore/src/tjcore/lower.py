@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .access import Index, flat, identity, source_index
+from .access import Index, along, flat, identity, source_index
 from .dtypes import DType
 from .errors import InternalError
 from .fusion import Group
@@ -23,8 +23,7 @@ FOLD_OF = {"sum": "add", "max": "max", "min": "min"}
 def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     """The kernel that computes the group's root into `destinations` buffers of its shape."""
     root, anchor = group.root, group.anchor
-    reads = [Param(f"x{i}", node.dtype, node.shape, False) for i, node in enumerate(group.reads)]
-    writes = [Param(f"y{i}", root.dtype, root.shape, True) for i in range(destinations)]
+    writes = [Param(f"y{i}", root.dtype, root.shape, True, len(root.shape)) for i in range(destinations)]
     emitter = _Emitter({node: i for i, node in enumerate(group.reads)})
     rank = len(root.shape)
     at = identity(rank)
@@ -36,6 +35,7 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     if anchor is not None and OPS[anchor.op].kind == "contract":
         contract = emitter.contract(anchor, at, rank, known)
     value = emitter.emit(root, at, outer, known)
+    reads = [Param(f"x{i}", node.dtype, node.shape, False, emitter.own.get(i, 0)) for i, node in enumerate(group.reads)]
     outer += [Store(len(reads) + i, flat(at, root.shape), value) for i in range(destinations)]
     axes = [Axis(var, size) for var, size in enumerate(root.shape)]
     if contract is not None:
@@ -74,7 +74,8 @@ class _Product:
 class _Emitter:
     params: dict[Expr, int]
     count: int = 0
-    uses: dict[int, None] = field(default_factory=dict)
+    own: dict[int, int] = field(default_factory=dict)
+    """Of each param, how many leading axes have been read at the kernel's own index only."""
 
     def new(self) -> int:
         self.count += 1
@@ -89,8 +90,10 @@ class _Emitter:
                 stack.pop()
                 continue
             if here in self.params:
-                reg = self.new()
-                body.append(Load(reg, here.dtype, self.params[here], flat(index, here.shape)))
+                reg, param = self.new(), self.params[here]
+                body.append(Load(reg, here.dtype, param, flat(index, here.shape)))
+                own = next((k for k, at in enumerate(index) if at != along(k)), len(index))
+                self.own[param] = min(own, self.own.get(param, own))
             elif here.op == "constant":
                 reg = self.new()
                 body.append(Const(reg, here.dtype, here.arg))
@@ -139,4 +142,5 @@ class _Emitter:
                 raise InternalError(f"lower: a product cannot read the {source.op} that fusion gave it")
             index = source_index(source, 0, index, -1)
             (source,) = source.sources
+        self.own[self.params[source]] = 0
         return Operand(self.params[source], flat(index, source.shape))

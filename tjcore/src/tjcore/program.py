@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from .chains import find_chains
 from .dims import Dim
 from .errors import GraphError, shown
 from .fusion import Group, fuse
 from .graph import Expr, check_outputs, toposort
-from .loops import Buffer, Call, Program, verify_kernel
+from .loops import Buffer, Call, Chain, Program, verify_kernel
 from .loops import Kernel as LoopKernel
 from .lower import lower
 from .ops import show_shape
@@ -62,12 +63,14 @@ class Plan:
         return render_program(self.program, C11)
 
     def lifetimes(self) -> dict[int, tuple[int, int]]:
-        """For each temporary buffer: the first and the last call that touches it."""
+        """For each temporary buffer: the first and the last call that touches it. What a chain touches, it touches from its first call to its last."""
+        chain_of = {at: chain for chain in self.program.chains for at in range(chain.first, chain.last + 1)}
         spans: dict[int, tuple[int, int]] = {}
         for at, call in enumerate(self.program.calls):
+            first, last = (chain.first, chain.last) if (chain := chain_of.get(at)) else (at, at)
             for b in call.buffers:
                 if self.program.buffers[b].kind == "temporary":
-                    spans[b] = (spans[b][0], at) if b in spans else (at, at)
+                    spans[b] = (spans[b][0], last) if b in spans else (first, last)
         return spans
 
 
@@ -99,10 +102,12 @@ class _Planner:
         self.inputs = tuple(node for node in nodes if node.op == "input")
         self.dims = tuple(d for _, d in sorted(graph_dims(nodes).items()))
         self.text = show_graph(outputs)
+        self.fused = fused
         self.final = simplify(outputs) if fused else list(outputs)
         self.groups = fuse(self.final, fused)
         self.buffers = [Buffer(node.arg, "input", node.shape, node.dtype) for node in self.inputs]
         self.buffers += [Buffer(f"out{i}", "output", node.shape, node.dtype) for i, node in enumerate(self.final)]
+        self.given = len(self.buffers)  # buffers that the caller brings: temporaries come behind them
         self.home: dict[Expr, int] = {node: i for i, node in enumerate(self.inputs)}
         self.destinations: dict[Expr, list[int]] = {}
         for i, node in enumerate(self.final):
@@ -113,28 +118,38 @@ class _Planner:
         self.kernels: list[Kernel] = []
 
     def plan(self) -> Plan:
-        for group in self.groups:
-            self._add(group)
-        program = Program(self.text, self.dims, tuple(self.buffers), tuple(self.bodies), tuple(self.calls))
+        raw = [lower(group, "k", len(self.destinations.get(group.root, [0]))) for group in self.groups]
+        links = find_chains(self.groups, raw) if self.fused else []
+        for chain in links:
+            for at, link in enumerate(chain.kernels, chain.first):
+                raw[at] = link
+        for group, kernel in zip(self.groups, raw, strict=True):
+            self._add(group, kernel)
+        chains = tuple(Chain(c.first, c.last, c.depth, self._scratch(c.first, c.last)) for c in links)
+        program = Program(self.text, self.dims, tuple(self.buffers), tuple(self.bodies), tuple(self.calls), chains)
         names = {node: self.buffers[b].name for node, b in self.home.items()}
         return Plan(self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program)
 
-    def _add(self, group: Group) -> None:
+    def _scratch(self, first: int, last: int) -> tuple[int, ...]:
+        """Temporaries that calls `first` to `last` write and no other call reads."""
+        outside = {b for at, call in enumerate(self.calls) if not first <= at <= last for b in call.buffers}
+        inside = dict.fromkeys(b for call in self.calls[first : last + 1] for b in call.buffers)
+        return tuple(b for b in inside if self.buffers[b].kind == "temporary" and b not in outside)
+
+    def _add(self, group: Group, raw: LoopKernel) -> None:
         root = group.root
         targets = self.destinations.get(root)
         reads = [self.home[node] for node in group.reads]  # before the root has a home: an input that is an output is copied
         if targets is None:
-            temporaries = sum(b.kind == "temporary" for b in self.buffers)
-            self.buffers.append(Buffer(f"t{temporaries}", "temporary", root.shape, root.dtype))
+            self.buffers.append(Buffer(f"t{len(self.buffers) - self.given}", "temporary", root.shape, root.dtype))
             targets = [len(self.buffers) - 1]
         if root.op != "input":
             self.home[root] = targets[0]
-        raw = lower(group, "k", len(targets))
-        key = (tuple(replace(p, name="") for p in raw.params), raw.body)
+        key = (tuple(replace(p, name="") for p in raw.params), raw.body, raw.grain)
         index = self.functions.get(key)
         if index is None:
             index = self.functions[key] = len(self.bodies)
-            kernel = schedule(replace(raw, name=f"k{index}"))
+            kernel = replace(raw if raw.grain else schedule(raw), name=f"k{index}")
             verify_kernel(kernel)
             self.bodies.append(kernel)
         self.calls.append(Call(index, (*reads, *targets)))

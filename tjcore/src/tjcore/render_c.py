@@ -11,21 +11,13 @@ from collections.abc import Sequence
 
 from . import __version__
 from .c_body import KernelWriter
-from .c_contract import contract, contract_dims
+from .c_contract import contract
+from .c_entry import dim_names, entry, kernel_dims
 from .c_scalars import header
 from .dims import C_HELPERS, Dim
 from .loops import Buffer, Contract, Kernel, Let, Loop, Program, Stmt, walk
 from .ops import show_shape
 from .toolchain import Dialect
-
-ENTRY = "tj_graph"
-MAX_WRITTEN_CALLS = 64
-"""A program of more calls than this gets a table of them."""
-
-
-def dim_names(dims: Sequence[Dim]) -> dict[Dim, str]:
-    """C names for symbols: the symbol's own behind a prefix, so that no keyword or macro is met; a number for what is not ASCII."""
-    return {d: f"dim_{d.name}" if re.fullmatch(r"\w{1,40}", d.name, re.ASCII) else f"dim{i}" for i, d in enumerate(dims)}
 
 
 def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
@@ -47,22 +39,13 @@ def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def kernel_dims(writer: KernelWriter, kernel: Kernel) -> list[Dim]:
-    """The symbols that the kernel's loops and indices mention, by name."""
-    found = set(writer.needs(kernel.body, set()).dims)
-    for stmt in walk(kernel.body):
-        if isinstance(stmt, Contract):
-            found |= contract_dims(writer, stmt)
-    return sorted(found, key=lambda d: d.name)
-
-
 def render_program(program: Program, dialect: Dialect) -> str:
     """The C file of a whole program."""
     statements = [s for kernel in program.kernels for s in walk(kernel.body)]
     names = dim_names(program.dims)
     widths = {KernelWriter(kernel, dialect, names.__getitem__).lanes for kernel in program.kernels}
     body = [render_kernel(kernel, dialect, program.dims) for kernel in program.kernels]
-    body.append(_entry(program, dialect, names))
+    body.append(entry(program, dialect, names))
     parts = [_banner(program, dialect), _includes(statements, dialect, widths)]
     if any(re.search(r"\btj_(floordiv|floormod|min|max)\(", text) for text in body):
         parts.append(C_HELPERS)
@@ -96,52 +79,3 @@ def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: set[int]) ->
     if any(isinstance(s, Contract) for s in statements):
         lines.append('#include "support.h"')
     return "\n".join(lines) + "\n"
-
-
-def _entry(program: Program, dialect: Dialect, names: dict[Dim, str]) -> str:
-    given = {}
-    for i, kernel in enumerate(program.kernels):
-        writer = KernelWriter(kernel, dialect, names.__getitem__)
-        given[i] = [names[d] for d in kernel_dims(writer, kernel)]
-    export = f"{dialect.export} " if dialect.export else ""
-    head = [f"{export}void {ENTRY}(const tj_team *team, void *const *buffers, const int64_t *dims) {{"]
-    head += [f"  const int64_t {names[d]} = dims[{i}];" for i, d in enumerate(program.dims)]
-    head += [f"  (void){names[d]};" for d in program.dims] or ["  (void)dims;"]
-    calls = _calls_by_table if len(program.calls) > MAX_WRITTEN_CALLS else _calls_in_order
-    before, lines = calls(program, given)
-    return "\n".join([*before, *head, *lines, "}"]) + "\n"
-
-
-def _calls_in_order(program: Program, given: dict[int, list[str]]) -> tuple[list[str], list[str]]:
-    lines: list[str] = []
-    for i, call in enumerate(program.calls):
-        kernel = program.kernels[call.kernel]
-        arguments = ", ".join(["team", *(f"buffers[{b}]" for b in call.buffers), *given[call.kernel]])
-        if i:
-            lines.append("  tj_wait(team);")
-        lines.append(f"  {kernel.name}({arguments}); /* {_flow(program, call.buffers, kernel)} */")
-    return [], lines
-
-
-def _calls_by_table(program: Program, given: dict[int, list[str]]) -> tuple[list[str], list[str]]:
-    """Thousands of written calls are slow to compile and nothing to read: a table says who gets which buffers."""
-    width = 1 + max(len(call.buffers) for call in program.calls)
-    rows = [f"  {{{', '.join(map(str, (call.kernel, *call.buffers)))}}}," for call in program.calls]
-    table = ["/* A step: a kernel, and the buffers it is given. */", f"static const int32_t steps[{len(rows)}][{width}] = {{", *rows, "};"]
-    lines = [
-        f"  for (int step = 0; step < {len(rows)}; step++) {{",
-        "    const int32_t *b = steps[step];",
-        "    if (step) tj_wait(team);",
-        "    switch (b[0]) {",
-    ]
-    for i, kernel in enumerate(program.kernels):
-        arguments = ", ".join(["team", *(f"buffers[b[{p + 1}]]" for p in range(len(kernel.params))), *given[i]])
-        lines.append(f"      case {i}: {kernel.name}({arguments}); break;")
-    return table, [*lines, "    }", "  }"]
-
-
-def _flow(program: Program, buffers: tuple[int, ...], kernel: Kernel) -> str:
-    def names(written: bool) -> str:
-        return ", ".join(program.buffers[b].name for b, p in zip(buffers, kernel.params, strict=True) if p.written is written)
-
-    return f"{names(False) or 'nothing'} -> {names(True)}"

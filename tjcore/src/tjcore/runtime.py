@@ -84,7 +84,7 @@ class CompiledGraph:
         self._outputs = check_outputs("CompiledGraph", outputs)
         self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse)
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs))
-        self._layout = Layout(self.plan, self.options.reuse)
+        self._layout = Layout(self.plan, self.options.reuse, self.options.threads)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
         self._built: Built = build(self.plan.program, self.options)
         self._entry = self._built.entry

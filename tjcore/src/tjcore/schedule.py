@@ -26,6 +26,20 @@ def schedule(kernel: Kernel) -> Kernel:
     return replace(kernel, body=_build(axes, body))
 
 
+def schedule_rows(kernel: Kernel, depth: int) -> Kernel | None:
+    """The kernel as a link of a chain: its first `depth` axes as one outermost loop; None where they do not run through as one."""
+    if isinstance(kernel.body[0], Contract):
+        return None
+    axes, body = _nest(kernel.body)
+    rows, body = _drop_unit(axes[:depth], body)
+    rows, body = _merge(rows, body)
+    if len(rows) != 1:
+        return None
+    rest, body = _drop_unit(axes[depth:], body)
+    rest, body = _merge(rest, body)
+    return replace(kernel, body=_build([*rows, *_innermost_last(rest, body)], body), grain=1)
+
+
 def _nest(body: tuple[Stmt, ...]) -> tuple[list[Axis], tuple[Stmt, ...]]:
     axes: list[Axis] = []
     while len(body) == 1 and isinstance(body[0], Loop):
