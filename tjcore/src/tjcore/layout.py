@@ -71,7 +71,12 @@ class Layout:
         self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes(
             [*(s for b in buffers for s in b.shape), *self._bytes], self.order
         )
-        self._outside = compile_sizes([total(self._bytes[: self.counts["input"] + self.counts["output"]])], self.order)
+        first = self.counts["input"]
+        self.brought = [first + i for i in range(self.counts["output"]) if i not in plan.aliases]
+        """Outputs with memory of their own: not written over a donated input."""
+        self._outside = compile_sizes([total([self._bytes[i] for i in (*range(first), *self.brought)])], self.order)
+        scratch = [self._bytes[i] for chain in plan.program.chains for i in chain.scratch]
+        self._unreused = compile_sizes([*(count_of(b.shape) * b.dtype.itemsize for b in plan.stored), *scratch], self.order)
         spans = plan.lifetimes()
         last = max(len(plan.program.calls) - 1, 0)
         temporaries = [
@@ -116,9 +121,9 @@ class Layout:
             tuple(nbytes),
             offsets,
             max((a.offset + a.nbytes for a in allocations), default=0),
-            sum(a.nbytes for a in allocations),
+            sum(map(align_up, self._unreused(dims))),
             sum(nbytes[:inputs]),
-            sum(nbytes[inputs : inputs + outputs]),
+            sum(nbytes[i] for i in self.brought),
             allocations,
         )
 

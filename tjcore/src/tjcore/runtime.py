@@ -20,7 +20,7 @@ from .build import Built, build
 from .direct import OUT, Direct, Prepared, Record, maker
 from .errors import CallError
 from .graph import Expr, check_outputs, toposort
-from .guards import Guards, check_out
+from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
 from .memory import ALIGNMENT, Allocation
 from .options import Options, setting
@@ -66,7 +66,8 @@ class CompiledGraph:
     Call it with the inputs as keyword arguments; it returns a tuple of new arrays, one per output. `run_with_bindings` also takes
     sizes for symbols that no input carries. `max_bytes` bounds each tensor, and inputs, workspace and outputs together, of any call;
     a call that would need more is refused with BudgetError before any work.
-    `backend` names a toolchain (default: TENSORJIT_BACKEND, else the first that works).
+    `backend` names a toolchain (default: TENSORJIT_BACKEND, else the first that works). `reuse=False` gives every stored tensor memory of
+    its own. `donate` names inputs whose arrays a call may overwrite, and return as outputs.
     """
 
     def __init__(
@@ -79,10 +80,13 @@ class CompiledGraph:
         threads: int | None = None,
         target: str | None = None,
         reuse: bool = True,
+        donate: Sequence[str] = (),
     ) -> None:
-        self.options = Options.resolve(fuse=fuse, max_bytes=max_bytes, backend=backend, threads=threads, target=target, reuse=reuse)
+        self.options = Options.resolve(
+            fuse=fuse, max_bytes=max_bytes, backend=backend, threads=threads, target=target, reuse=reuse, donate=donate
+        )
         self._outputs = check_outputs("CompiledGraph", outputs)
-        self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse)
+        self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse, reuse=self.options.reuse, donate=self.options.donate)
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs))
         self._layout = Layout(self.plan, self.options.reuse, self.options.threads)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
@@ -102,6 +106,8 @@ class CompiledGraph:
         outputs = [(node.dtype.numpy, len(node.shape)) for node in plan.outputs]
         temporaries = plan.program.count("temporary")
         extents = sum(len(node.shape) for node in (*plan.inputs, *plan.outputs))
+        if plan.aliases or self.options.donate:
+            return None  # an output that is an input's array, and one that is not to overlap others: Python sees to both
         if not Direct.possible(self._entry, len(inputs) + len(outputs), temporaries, len(plan.symbols), extents):
             return None
         return Direct(self._entry, inputs, outputs, temporaries, len(plan.symbols), self.options.threads)
@@ -200,18 +206,19 @@ class CompiledGraph:
         out = self._split(values)
         bindings = {name: v for name, v in values.items() if name not in self._guards.names or not isinstance(v, np.ndarray)}
         arrays = {name: v for name, v in values.items() if name not in bindings}
-        given, dims = self._guards.check(bindings, self._guards.complete(bindings, arrays))
+        given, dims = self._check(bindings, self._guards.complete(bindings, arrays))
         sized = self._sized(dims)
         outputs = self._targets(out, sized, given)
         workspace = np.empty(sized.workspace + ALIGNMENT, np.uint8)
 
         def check(arrays: Mapping[str, Any], outputs: tuple[NDArray[Any], ...]) -> tuple[NDArray[Any], ...]:
-            again, sizes = self._guards.check(bindings, arrays)
+            again, sizes = self._check(bindings, arrays)
             if sizes != dims:
                 raise CallError(
                     f"this call was prepared for {_sizes_text(sized.placement.bindings)}; the arrays have other sizes; prepare another call"
                 )
-            check_out(outputs, self._dtypes, sized.shapes, again)
+            targets = [None if i in self.plan.aliases else array for i, array in enumerate(outputs)]
+            check_out(tuple(targets), self._dtypes, sized.shapes, again)
             return again
 
         def start(given: tuple[NDArray[Any], ...], outputs: tuple[NDArray[Any], ...]) -> Prepared | None:
@@ -239,7 +246,7 @@ class CompiledGraph:
 
     def _run(self, bindings: Mapping[str, int], arrays: dict[str, Any]) -> tuple[NDArray[Any], ...]:
         out = self._split(arrays)
-        given, dims = self._guards.check(bindings, arrays)
+        given, dims = self._check(bindings, arrays)
         sized = self._sized(dims)
         outputs = self._targets(out, sized, given)
         if not sized.workspace:
@@ -254,6 +261,12 @@ class CompiledGraph:
                 self._state.learn([size for array in given for size in array.shape], self._record(sized, given))
         return outputs
 
+    def _check(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> tuple[tuple[NDArray[Any], ...], tuple[int, ...]]:
+        given, dims = self._guards.check(bindings, arrays)
+        for name in self.options.donate:
+            check_donated(name, arrays[name], arrays)
+        return given, dims
+
     def _split(self, arrays: dict[str, Any]) -> Any:
         """What is given for the outputs, taken out. A name of the graph's own comes first."""
         return None if OUT in self._guards.names or isinstance(arrays.get(OUT), int) else arrays.pop(OUT, None)
@@ -263,9 +276,11 @@ class CompiledGraph:
         count = len(self._dtypes)
         wanted = [None] * count if out is None else check_out(out, self._dtypes, sized.shapes, given)
         outputs = []
-        for array, make, shape, dtype in zip(wanted, sized.makers, sized.shapes, self._dtypes, strict=True):
-            if array is None:
-                array = make(shape, dtype)
+        for i, array in enumerate(wanted):
+            if array is None and i in self.plan.aliases:
+                array = given[self.plan.aliases[i]]
+            elif array is None:
+                array = sized.makers[i](sized.shapes[i], self._dtypes[i])
                 self._fill(array)
             outputs.append(array)
         return tuple(outputs)
@@ -281,7 +296,17 @@ class CompiledGraph:
             self._fill(workspace)
         placement = sized.placement
         dims = tuple(placement.bindings.values())
-        self._entry.call((*given, *outputs), workspace, placement.offsets, dims, self.options.threads)
+        written = list(outputs)
+        if self._entry.support is None:  # the reference evaluator knows nothing of one array for two
+            for i, x in self.plan.aliases.items():
+                if outputs[i] is given[x]:
+                    written[i] = np.empty_like(given[x])
+        self._entry.call((*given, *written), workspace, placement.offsets, dims, self.options.threads)
+        for i, x in self.plan.aliases.items():
+            if self._entry.support is None:
+                np.copyto(outputs[i], written[i])
+            elif outputs[i] is not given[x]:
+                np.copyto(outputs[i], given[x])
         next(self._calls)  # one step of the interpreter, so calls from several threads are all counted
         self._last = dims
         if self._state is not None:
@@ -324,4 +349,5 @@ def _rebuild(outputs: Sequence[Expr], options: Options) -> CompiledGraph:
         threads=options.threads,
         target=options.target,
         reuse=options.reuse,
+        donate=options.donate,
     )
