@@ -24,6 +24,7 @@ from .render_c import render_kernel, render_program
 from .schedule import schedule
 from .simplify import simplify
 from .storage import Arrangement, arrange, lifetimes
+from .storage_check import verify_arrangement
 from .text import graph_dims, show_graph
 from .toolchain import C11
 
@@ -133,6 +134,7 @@ class _Planner:
             names = {node: self.buffers[b].name for node, b in self.home.items()}
             return Plan(self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program, stored)
         arranged = arrange(program, donated)
+        verify_arrangement(program, arranged.program, arranged.order, arranged.home, donated)
         program, home = arranged.program, arranged.home
         names = {node: program.buffers[home[b]].name for node, b in self.home.items()}
         kernels = [self._arranged(old, call, arranged) for old, call in zip(arranged.order, program.calls, strict=True)]

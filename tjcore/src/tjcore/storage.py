@@ -207,6 +207,7 @@ class _Homes:
         for at, (_, buffers) in enumerate(self.calls):
             for b in buffers:
                 users.setdefault(b, []).append(at)
+        free = set(self.donated)  # those that hold no output
         for at in range(len(self.calls)):
             kernel, buffers = self.calls[at]
             for target in [b for b, p in zip(buffers, kernel.params, strict=True) if p.written]:
@@ -217,15 +218,17 @@ class _Homes:
                 sources = [
                     b
                     for b, p in zip(buffers, kernel.params, strict=True)
-                    if not p.written and last[b] == at and buffers.count(b) == 1 and (b in self.whole or b in self.donated)
+                    if not p.written and last[b] == at and buffers.count(b) == 1 and (b in self.whole or b in free)
                 ]
-                sources.sort(key=lambda b: (b in self.donated) is (kind == "temporary"))  # an output over an input is one less to bring
+                sources.sort(key=lambda b: (b in free) is (kind == "temporary"))  # an output over an input is one less to bring
                 for source in sources:
                     if self._merge(at, source, target, users[source]):
                         kept, gone = (target, source) if kind == "output" and source in self.whole else (source, target)
                         self._rename(gone, kept, users[gone])
                         users[kept] = sorted({*users[kept], *users.pop(gone)})
                         first[kept], last[kept] = users[kept][0], users[kept][-1]
+                        if kind == "output":
+                            free.discard(kept)
                         break
 
     def _merge(self, at: int, source: int, target: int, users: Sequence[int]) -> bool:
