@@ -88,7 +88,7 @@ class CompiledGraph:
         outputs: Sequence[Expr],
         *,
         fuse: bool = True,
-        max_bytes: int | None = None,
+        max_bytes: int | str | None = None,
         backend: str | None = None,
         threads: int | None = None,
         target: str | None = None,
