@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from importlib.util import find_spec
@@ -20,6 +21,10 @@ if _found is None or _found.origin is None:
 if "TENSORJIT_CACHE_DIR" not in os.environ:
     os.environ["TENSORJIT_CACHE_DIR"] = _folder = tempfile.mkdtemp(prefix="tjcore-tests-")
     atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+
+# A run started in the background of a script is deaf to Ctrl-C, and so would be the processes whose Ctrl-C is tested.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # --backend=NAME and the fixtures that open a toolchain
 pytest_plugins = ["tjcore.conformance.plugin"]

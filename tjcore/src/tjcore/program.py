@@ -103,6 +103,7 @@ class _Planner:
         self.groups = fuse(self.final, fused)
         self.buffers = [Buffer(node.arg, "input", node.shape, node.dtype) for node in self.inputs]
         self.buffers += [Buffer(f"out{i}", "output", node.shape, node.dtype) for i, node in enumerate(self.final)]
+        self.given = len(self.buffers)  # buffers that the caller brings: temporaries come behind them
         self.home: dict[Expr, int] = {node: i for i, node in enumerate(self.inputs)}
         self.destinations: dict[Expr, list[int]] = {}
         for i, node in enumerate(self.final):
@@ -124,8 +125,7 @@ class _Planner:
         targets = self.destinations.get(root)
         reads = [self.home[node] for node in group.reads]  # before the root has a home: an input that is an output is copied
         if targets is None:
-            temporaries = sum(b.kind == "temporary" for b in self.buffers)
-            self.buffers.append(Buffer(f"t{temporaries}", "temporary", root.shape, root.dtype))
+            self.buffers.append(Buffer(f"t{len(self.buffers) - self.given}", "temporary", root.shape, root.dtype))
             targets = [len(self.buffers) - 1]
         if root.op != "input":
             self.home[root] = targets[0]
