@@ -26,6 +26,7 @@ from .errors import (
 )
 from .graph import Expr, constant, input, matmul
 from .memory import Allocation, Temporary, plan_memory, verify_plan
+from .options import configure, setting, settings
 from .program import Kernel, Plan, compile_plan
 from .reference import evaluate_graph
 from .runtime import CallMemory, CompiledGraph
@@ -56,6 +57,7 @@ __all__ = [
     "ToolchainUnavailable",
     "bool_",
     "compile_plan",
+    "configure",
     "constant",
     "errors",
     "evaluate_graph",
@@ -68,6 +70,8 @@ __all__ = [
     "matmul",
     "plan_memory",
     "read_graph",
+    "setting",
+    "settings",
     "show_graph",
     "uint8",
     "verify_plan",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .build import Built, build
+from .dump import dump_plan, dump_source
 from .errors import BudgetError
 from .graph import Expr, check_outputs, toposort
 from .guards import Guards
@@ -87,7 +88,7 @@ class CompiledGraph:
         outputs: Sequence[Expr],
         *,
         fuse: bool = True,
-        max_bytes: int | None = None,
+        max_bytes: int | str | None = None,
         backend: str | None = None,
         threads: int | None = None,
         target: str | None = None,
@@ -98,7 +99,9 @@ class CompiledGraph:
         self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse)
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs))
         self._layout = Layout(self.plan, self.options.reuse, self.options.threads)
+        dump_plan(self.plan, self._layout, self.options.fuse)
         self._built: Built = build(self.plan.program, self.options)
+        dump_source(self.plan, self.options.fuse, self._built.source, self.backend, self._built.suffix)
         self._entry = self._built.entry
         self._threads = self.options.threads
         self._sizes: dict[tuple[int, ...], _Sized] = {}
