@@ -16,7 +16,8 @@ import pool_load
 HERE = [name for name in ("gcc", "tcc") if name in pool_load.available()]
 
 FORK = """
-import os, signal, threading, time
+import os, signal, threading, time, warnings
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)  # Python 3.12 and newer: a fork beside threads is what is tested
 
 def child_is_well(threads=3):
     process = os.fork()
@@ -68,12 +69,12 @@ pool.double(4)
 def test_fork_while_another_thread_is_inside_a_call_and_from_a_thread(library):
     script = """
 sizes = []
-busy = threading.Thread(target=lambda: sizes.append(pool.sleep(3, 800)))
+busy = threading.Thread(target=lambda: sizes.append(pool.sleep(3, 2500)))
 busy.start()
 time.sleep(0.1)
 start = time.monotonic()
 processes = [child_is_well() for _ in range(2)]
-assert time.monotonic() - start < 0.6, "fork waited for the call"
+assert time.monotonic() - start < 2, "fork waited for the call"
 def in_thread():
     processes.append(child_is_well())
 thread = threading.Thread(target=in_thread)

@@ -26,7 +26,11 @@ from .errors import (
 )
 from .graph import Expr, constant, input, matmul
 from .memory import Allocation, Temporary, plan_memory, verify_plan
+from .options import configure, setting, settings
+from .pools import release_memory
+from .prepared import PreparedCall
 from .program import Kernel, Plan, compile_plan
+from .questions import MemoryFormulas, MemoryReport
 from .reference import evaluate_graph
 from .runtime import CallMemory, CompiledGraph
 from .text import read_graph, show_graph
@@ -46,9 +50,12 @@ __all__ = [
     "GraphError",
     "InternalError",
     "Kernel",
+    "MemoryFormulas",
+    "MemoryReport",
     "Plan",
     "PlanError",
     "PluginError",
+    "PreparedCall",
     "SizeExpr",
     "Temporary",
     "TensorJitError",
@@ -56,6 +63,7 @@ __all__ = [
     "ToolchainUnavailable",
     "bool_",
     "compile_plan",
+    "configure",
     "constant",
     "errors",
     "evaluate_graph",
@@ -68,6 +76,9 @@ __all__ = [
     "matmul",
     "plan_memory",
     "read_graph",
+    "release_memory",
+    "setting",
+    "settings",
     "show_graph",
     "uint8",
     "verify_plan",

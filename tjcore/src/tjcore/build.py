@@ -36,6 +36,7 @@ class Built:
         self.toolchain: Toolchain = selected.toolchain
         self.version = selected.version
         self.source = unit.text
+        self.suffix = unit.suffix
         self.entry = NativeEntry(library.function(ENTRY), support)
         self._library = library  # keeps the code loaded
 

@@ -20,6 +20,8 @@ from .errors import GraphError, shown
 
 PREFIX = "TENSORJIT_"
 DEFAULT_MAX_BYTES = 256 * 2**20
+STAGES = ("graph", "simplified", "groups", "loops", "scheduled", "memory", "source")
+"""What `dump` can show, in the order in which it happens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,15 @@ def _path(value: Any) -> str:
     return path
 
 
+def _stages(value: Any) -> str:
+    words = [word.strip() for word in _text(value).split(",") if word.strip()]
+    if "all" in words:
+        return ",".join(STAGES)
+    if not words or any(word not in STAGES for word in words):
+        raise ValueError(f"expected stages such as 'loops,source', out of {', '.join(STAGES)}, or 'all'")
+    return ",".join(stage for stage in STAGES if stage in words)
+
+
 def _switch(value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -113,7 +124,8 @@ _READERS: dict[str, tuple[Any, Any, str]] = {
     "max_bytes": (_bytes, DEFAULT_MAX_BYTES, "what a call may take in memory"),
     "cache": (_switch, True, "keep built libraries on disk"),
     "cache_dir": (_path, None, "the folder for them; default: the system's cache folder"),
-    "dump": (_text, None, "stages to print: graph, kernels, loops, source, memory"),
+    "dump": (_stages, None, f"stages to show, comma separated: {', '.join(STAGES)}, or all"),
+    "dump_dir": (_path, None, "the folder for them; default: standard error"),
     "plugins": (_text, None, "only these plugins load, comma separated, by entry point or distribution"),
     "fill": (_byte, None, "a byte to fill workspaces and new outputs with before each call, to find what is read before it is written"),
     "compile_timeout": (_seconds, 600.0, "seconds that a compiler may take for one library"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ class Workspaces:
     LARGEST = 64 * 2**20
 
     def __init__(self) -> None:
-        self._idle: list[NDArray[np.uint8]] = []  # appended to and popped from in one step of the interpreter each, so without a lock
+        # Appended to and popped from in one step of the interpreter each, so without a lock; and a deque takes no memory for that.
+        self._idle: deque[NDArray[np.uint8]] = deque()
 
     @property
     def idle_bytes(self) -> int:

@@ -147,6 +147,10 @@ class Questions:
         shares = [Share(b.name, "temporary", nbytes) for b, nbytes in held if b.first <= kernel <= b.last]
         return kernel, tuple(sorted(shares, key=lambda s: (-s.nbytes, s.name)))
 
+    def complete(self, what: str, sizes: Mapping[str, int]) -> dict[str, int]:
+        """The sizes by name, one for every symbol and each within its bounds, or a CallError."""
+        return dict(zip(self.symbols, self._complete(what, sizes), strict=True))
+
     def _complete(self, what: str, sizes: Mapping[str, int], without: str | None = None) -> list[int]:
         for name, size in sizes.items():
             dim = self.symbols.get(name)

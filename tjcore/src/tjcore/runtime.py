@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from .build import Built, build
 from .direct import OUT, Direct, Prepared, Record, maker
+from .dump import dump_plan, dump_source
 from .errors import CallError
+from .explain import Explanation, explain
 from .graph import Expr, check_outputs, toposort
 from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
@@ -75,7 +77,7 @@ class CompiledGraph:
         outputs: Sequence[Expr],
         *,
         fuse: bool = True,
-        max_bytes: int | None = None,
+        max_bytes: int | str | None = None,
         backend: str | None = None,
         threads: int | None = None,
         target: str | None = None,
@@ -90,7 +92,9 @@ class CompiledGraph:
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs))
         self._layout = Layout(self.plan, self.options.reuse, self.options.threads)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
+        dump_plan(self.plan, self._layout, self.options.fuse)
         self._built: Built = build(self.plan.program, self.options)
+        dump_source(self.plan, self.options.fuse, self._built.source, self.backend, self._built.suffix)
         self._entry = self._built.entry
         self._dtypes = [node.dtype.numpy for node in self.plan.outputs]
         self._sizes: dict[tuple[int, ...], _Sized] = {}
@@ -182,6 +186,10 @@ class CompiledGraph:
         """The largest size of symbol `name` with which a call stays within the budget (such as "64 MiB"; default: `max_bytes`), the other
         symbols having the sizes given. BudgetError where not even its lower bound does."""
         return self._questions.max_dim(name, None if budget is None else setting("max_bytes", budget).value, dims)
+
+    def explain(self, **dims: int) -> Explanation:
+        """The kernels in the order they run: ops, loops, tensors, bytes; as formulas, or for these sizes. Print it."""
+        return explain(self.plan, self._questions.complete("explain", dims) if dims else None)
 
     # ------------------------------------------------------------ calls
     def __call__(self, /, **arrays: Any) -> tuple[NDArray[Any], ...]:
