@@ -112,7 +112,11 @@ def find_graph(where: str) -> Sequence[Expr]:
         found = found()
     if isinstance(found, CompiledGraph):
         return found.plan.outputs
-    return [found] if isinstance(found, Expr) else list(found)
+    if isinstance(found, Expr):
+        return [found]
+    if isinstance(found, (list, tuple)) and all(isinstance(node, Expr) for node in found):
+        return found
+    raise GraphError(f"explain: {where!r} is of type {type(found).__name__}; expected an Expr, a list of them, or a CompiledGraph")
 
 
 @main.command()
