@@ -68,11 +68,11 @@ typedef void tj_contract_function(const tj_team *team, const tj_contract *contra
 typedef struct tj_contract_table {
   tj_contract_function *f32, *f64, *i32, *i64;
   /* Bytes that `scratch` must have; where they are 0, it may be NULL. With NULL for any other product the result is
-     right but comes slowly. contract.py has the same formula for the memory plan. */
-  int64_t (*scratch)(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads);
+     right but comes slowly. packing.py has the same formula for the memory plan. */
+  int64_t (*scratch)(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue);
 } tj_contract_table;
 
 tj_contract_function tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64;
-int64_t tj_contract_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads);
+int64_t tj_contract_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue);
 extern const tj_contract_table tj_contract_functions;
 #endif
