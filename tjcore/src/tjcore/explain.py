@@ -130,10 +130,8 @@ def draw(plan: Plan, layout: Layout, questions: Questions, sizes: Mapping[str, i
     """The workspace for these sizes."""
     report = questions.report(sizes)
     placement: Placement = layout.place([report.bindings[name] for name in layout.order])
-    boxes = tuple(
-        Box(a.name, a.offset, a.offset + a.nbytes, b.first, b.last)
-        for a, b in zip(placement.allocations, layout.memory.buffers, strict=True)
-    )
+    spans = {b.name: (b.first, b.last) for b in layout.memory.buffers}
+    boxes = tuple(Box(a.name, a.offset, a.offset + a.nbytes, *spans[a.name]) for a in placement.allocations)
     live = tuple(sum(b.high - b.low for b in boxes if b.first <= at <= b.last) for at in range(len(plan.kernels)))
     kernels = tuple(f"{at} {kernel.name} {ops_of(kernel)}" for at, kernel in enumerate(plan.kernels))
     return Drawing(report, kernels, boxes, live, tuple(_lent(plan)))

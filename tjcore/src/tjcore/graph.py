@@ -254,7 +254,7 @@ def _operand(op: str, value: Any, like: Expr | None) -> Expr:
         return constant(value, like.dtype)  # type: ignore[arg-type]
     if isinstance(value, np.ndarray):
         raise GraphError(f"{op}: got a NumPy array of shape {value.shape}; declare it with input(name, shape) and pass it at the call")
-    raise GraphError(f"{op}: expected an Expr or a number, got {shown(value)}")
+    raise GraphError(f"{op}: expected an Expr{'' if op == 'matmul' else ' or a number'}, got {shown(value)}")
 
 
 def _binary(op: str, a: Any, b: Any) -> Expr:
@@ -269,8 +269,9 @@ def _binary(op: str, a: Any, b: Any) -> Expr:
 def matmul(a: Any, b: Any) -> Expr:
     """The matrix product of two tensors of rank two, in fma chains of 256 (docs/numerics.md)."""
     for side in (a, b):
-        if not isinstance(side, Expr):
-            _operand("matmul", side, None)
+        if isinstance(side, numbers.Real):
+            raise GraphError(f"matmul: expected two Exprs of rank 2, got {shown(side)}; a number multiplies with *")
+        _operand("matmul", side, None)
     return apply("matmul", (a, b))
 
 

@@ -63,7 +63,7 @@ class Layout:
         self.buffers = buffers
         self.counts = {kind: plan.program.count(kind) for kind in _KINDS}
         self.ranks = [len(b.shape) for b in buffers]
-        self._bytes: list[Size] = [count_of(b.shape) * b.dtype.itemsize for b in buffers]
+        self._bytes: list[Size] = [count_of(b.shape) * b.dtype.itemsize * (threads if b.per_thread else 1) for b in buffers]
         for chain in plan.program.chains:
             for i in chain.scratch:
                 row = count_of(buffers[i].shape[chain.depth :]) * buffers[i].dtype.itemsize
@@ -76,6 +76,7 @@ class Layout:
         """Outputs with memory of their own: not written over a donated input."""
         self._outside = compile_sizes([total([self._bytes[i] for i in (*range(first), *self.brought)])], self.order)
         scratch = [self._bytes[i] for chain in plan.program.chains for i in chain.scratch]
+        scratch += [self._bytes[i] for i, b in enumerate(buffers) if b.per_thread]
         self._unreused = compile_sizes([*(count_of(b.shape) * b.dtype.itemsize for b in plan.stored), *scratch], self.order)
         spans = plan.lifetimes()
         last = max(len(plan.program.calls) - 1, 0)
@@ -113,8 +114,8 @@ class Layout:
         offsets = tuple(self.memory.offsets(bindings))
         inputs, outputs = self.counts["input"], self.counts["output"]
         held = nbytes[inputs + outputs :]
-        names = [b.name for b in self.buffers[inputs + outputs :]]
-        allocations = tuple(Allocation(name, offset, align_up(n)) for name, offset, n in zip(names, offsets, held, strict=True))
+        placed = zip(self.buffers[inputs + outputs :], offsets, held, strict=True)
+        allocations = tuple(Allocation(b.name, offset, align_up(n)) for b, offset, n in placed if n or not b.per_thread)
         return Placement(
             bindings,
             tuple(shapes),

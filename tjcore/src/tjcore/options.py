@@ -147,6 +147,7 @@ def describe(name: str) -> str:
 
 def setting(name: str, argument: Any = None) -> Setting:
     """The value of a setting as it stands now. GraphError, naming the source, for a value that cannot be read."""
+    _check_name(name)
     read, default, _ = _READERS[name]
     variable = PREFIX + name.upper()
     in_code = {**_process, **_scoped.get()}.get(name)
@@ -167,10 +168,14 @@ def variable(name: str) -> str | None:
     return os.environ.get(name, "").strip() or None
 
 
+def _check_name(name: str) -> None:
+    if name not in _READERS:
+        raise GraphError(f"settings: no setting {shown(name)}; there are {', '.join(_READERS)}")
+
+
 def _check(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
-        if name not in _READERS:
-            raise GraphError(f"settings: no setting {name!r}; there are {', '.join(_READERS)}")
+        _check_name(name)
         if value is not None:
             setting(name, value)
 

@@ -6,6 +6,7 @@ share one function, so a chain of a hundred equal layers is written once.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from .dims import Dim
 from .errors import GraphError, shown
 from .fusion import Group, fuse
 from .graph import Expr, check_outputs, toposort
-from .loops import Buffer, Call, Chain, Program, verify_kernel
+from .loops import Buffer, Call, Chain, Param, Program, verify_kernel
 from .loops import Kernel as LoopKernel
 from .lower import lower
 from .ops import show_shape
@@ -107,7 +108,7 @@ class _Planner:
         self.groups = fuse(self.final, fused)
         self.buffers = [Buffer(node.arg, "input", node.shape, node.dtype) for node in self.inputs]
         self.buffers += [Buffer(f"out{i}", "output", node.shape, node.dtype) for i, node in enumerate(self.final)]
-        self.given = len(self.buffers)  # buffers that the caller brings: temporaries come behind them
+        self.temporaries, self.workspaces = itertools.count(), itertools.count()
         self.home: dict[Expr, int] = {node: i for i, node in enumerate(self.inputs)}
         self.destinations: dict[Expr, list[int]] = {}
         for i, node in enumerate(self.final):
@@ -129,7 +130,7 @@ class _Planner:
         program = Program(self.text, self.dims, tuple(self.buffers), tuple(self.bodies), tuple(self.calls), chains)
         donated = self._donated(donate)
         scratch = {b for chain in chains for b in chain.scratch}
-        stored = tuple(b for i, b in enumerate(self.buffers) if i >= self.given and i not in scratch)
+        stored = tuple(b for i, b in enumerate(self.buffers) if b.kind == "temporary" and not b.per_thread and i not in scratch)
         if not reuse:
             names = {node: self.buffers[b].name for node, b in self.home.items()}
             return Plan(self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program, stored)
@@ -151,9 +152,14 @@ class _Planner:
         """What call `old` computes, by the buffers where its tensors now live."""
         body = arranged.program.kernels[call.kernel]
         params = zip(self.calls[old].buffers, self.bodies[self.calls[old].kernel].params, strict=True)
-        lives = [(arranged.program.buffers[arranged.home[b]].name, p.written) for b, p in params]
+        lives = [(arranged.program.buffers[arranged.home[b]].name, p.written) for b, p in params if not self.buffers[b].per_thread]
         reads, writes = (tuple(name for name, written in lives if written is kind) for kind in (False, True))
         return replace(self.kernels[old], name=body.name, reads=reads, writes=writes, loops=body)
+
+    def _workspace(self, param: Param) -> int:
+        """A buffer for what a kernel needs beside its tensors, for each thread."""
+        self.buffers.append(Buffer(f"work{next(self.workspaces)}", "temporary", param.shape, param.dtype, per_thread=True))
+        return len(self.buffers) - 1
 
     def _scratch(self, first: int, last: int) -> tuple[int, ...]:
         """Temporaries that calls `first` to `last` write and no other call reads."""
@@ -166,7 +172,7 @@ class _Planner:
         targets = self.destinations.get(root)
         reads = [self.home[node] for node in group.reads]  # before the root has a home: an input that is an output is copied
         if targets is None:
-            self.buffers.append(Buffer(f"t{len(self.buffers) - self.given}", "temporary", root.shape, root.dtype))
+            self.buffers.append(Buffer(f"t{next(self.temporaries)}", "temporary", root.shape, root.dtype))
             targets = [len(self.buffers) - 1]
         if root.op != "input":
             self.home[root] = targets[0]
@@ -177,7 +183,8 @@ class _Planner:
             kernel = replace(raw if raw.grain else schedule(raw), name=f"k{index}")
             verify_kernel(kernel)
             self.bodies.append(kernel)
-        self.calls.append(Call(index, (*reads, *targets)))
+        workspace = [self._workspace(p) for p in raw.params[len(reads) + len(targets) :]]
+        self.calls.append(Call(index, (*reads, *targets, *workspace)))
         body = self.bodies[index]
         ops = tuple(m.op for m in group.members)
         written = tuple(self.buffers[t].name for t in targets)

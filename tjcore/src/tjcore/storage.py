@@ -9,12 +9,13 @@ keeps more alive than the given one, whatever the sizes are.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .dims import Size, at_most, compile_sizes, total
 from .inplace import in_place
-from .loops import Buffer, Call, Chain, Contract, Kernel, Program, walk
+from .loops import Buffer, Call, Chain, Kernel, Program
 from .memory import ALIGNMENT, align_up, sample_points
 from .order import Step, orders, peak
 
@@ -82,9 +83,9 @@ def bytes_of(buffer: Buffer) -> Size:
 
 
 def _whole(program: Program) -> list[int]:
-    """Temporaries that lie in memory as a whole: not the scratch of a chain, which is there by the tile."""
+    """Temporaries that lie in memory as a whole: not what a chain keeps by the tile, nor what a kernel works in."""
     scratch = {b for chain in program.chains for b in chain.scratch}
-    return [i for i, b in enumerate(program.buffers) if b.kind == "temporary" and i not in scratch]
+    return [i for i, b in enumerate(program.buffers) if b.kind == "temporary" and not b.per_thread and i not in scratch]
 
 
 # ---------------------------------------------------------------- order
@@ -127,9 +128,8 @@ def _reordered(program: Program, order: Sequence[int]) -> Program:
 
 
 def _live(program: Program) -> list[tuple[int, ...]]:
-    """The whole temporaries that are alive at each step."""
-    whole, spans = frozenset(_whole(program)), lifetimes(program)
-    held = [(b, *spans[b]) for b in sorted(whole) if b in spans]
+    """The temporaries that are alive at each step."""
+    held = [(b, first, last) for b, (first, last) in sorted(lifetimes(program).items()) if program.buffers[b].kind == "temporary"]
     return [tuple(b for b, first, last in held if first <= step.start <= last) for step in steps_of(program)]
 
 
@@ -149,18 +149,32 @@ def _never_above(new: Program, old: Program) -> bool:
     corner = [d.upper for d in old.dims]
     weight = compile_sizes([bytes_of(b) for b in old.buffers], [d.name for d in old.dims])(corner)
     fullest = sorted(dict.fromkeys(_live(old)), key=lambda some: -sum(weight[b] for b in some))[:MOST_HELD_AGAINST]
-    theirs = [[bytes_of(old.buffers[b]) for b in some] for some in fullest]
+    theirs = [_takes(old, some) for some in fullest]
     for some in dict.fromkeys(_live(new)):
-        ours = [bytes_of(new.buffers[b]) for b in some]
+        ours = _takes(new, some)
         if not any(_covers(held, ours) for held in theirs):
             return False
     return True
 
 
-def _covers(more: Sequence[Size], less: Sequence[Size]) -> bool:
-    """Whether the sizes in `more`, each rounded up to the alignment, sum up to no less than those in `less`, for all sizes of the dims."""
-    rest, left = list(more), []
-    for size in less:
+def _takes(program: Program, some: Sequence[int]) -> tuple[list[Size], list[Buffer]]:
+    """What temporaries take: the sizes of the whole ones, and those that are there by the tile or by the thread, nameless."""
+    whole = frozenset(_whole(program))
+    return (
+        [bytes_of(program.buffers[b]) for b in some if b in whole],
+        [replace(program.buffers[b], name="") for b in some if b not in whole],
+    )
+
+
+def _covers(more: tuple[list[Size], list[Buffer]], less: tuple[list[Size], list[Buffer]]) -> bool:
+    """Whether what is in `more`, each piece rounded up to the alignment, sums up to no less than what is in `less`, for all sizes of the dims."""
+    pieces = list(more[1])
+    for buffer in less[1]:
+        if buffer not in pieces:
+            return False  # how much is there of it depends on tiles and threads: only the same is known to be as much
+        pieces.remove(buffer)
+    rest, left = list(more[0]), []
+    for size in less[0]:
         if size in rest:
             rest.remove(size)
         else:
@@ -192,6 +206,7 @@ class _Homes:
         self.variants: list[tuple[int, tuple[tuple[int, int], ...]]] = [(c.kernel, ()) for c in program.calls]
         self.chain_of = {at: chain for chain in program.chains for at in range(chain.first, chain.last + 1)}
         self.whole = set(_whole(program))
+        self.gone: set[int] = set()
         self._write_over()
         self._lend()
 
@@ -257,6 +272,7 @@ class _Homes:
             self.calls[at] = kernel, tuple(kept if b == gone else b for b in buffers)
         self.home = [kept if b == gone else b for b in self.home]
         self.whole.discard(gone)
+        self.gone.add(gone)
 
     def _lend(self) -> None:
         """Temporaries into the memory of outputs that are not written yet, and of donated inputs that are not read any more."""
@@ -273,8 +289,7 @@ class _Homes:
                 taken[h] = [(0, end)]  # an output lives there
         if not taken:
             return
-        aligned = self._aligned()
-        waiting = [b for b in sorted(self.whole) if b in spans and b not in aligned]
+        waiting = [b for b in sorted(self.whole) if b in spans]
         sizes = compile_sizes([bytes_of(self.buffers[b]) for b in waiting], [d.name for d in self.program.dims])
         weight = dict(zip(waiting, sizes([d.upper for d in self.program.dims]), strict=True))
         room = sorted(taken, key=lambda b: (self.buffers[b].kind != "output", b))
@@ -309,13 +324,6 @@ class _Homes:
                 live[at] -= weight[chosen]
         return out
 
-    def _aligned(self) -> set[int]:
-        """Buffers that must lie on a multiple of 64 bytes, as a caller's output need not."""
-        out = set()
-        for kernel, buffers in self.calls:
-            out |= {buffers[s.scratch] for s in walk(kernel.body) if isinstance(s, Contract) and s.scratch is not None}
-        return out
-
     def _program(self) -> Program:
         kernels: dict[object, int] = {}
         bodies: list[Kernel] = []
@@ -329,11 +337,13 @@ class _Homes:
 
     def arrangement(self, order: tuple[int, ...]) -> Arrangement:
         program = self._program()
-        scratch = {b for chain in program.chains for b in chain.scratch}
-        kept = [b for b, buffer in enumerate(self.buffers) if buffer.kind != "temporary" or b in self.whole or b in scratch]
+        kept = [b for b, buffer in enumerate(self.buffers) if buffer.kind != "temporary" or b not in self.gone]
         number = {b: i for i, b in enumerate(kept)}
-        given = sum(buffer.kind != "temporary" for buffer in self.buffers)
-        buffers = [replace(self.buffers[b], name=f"t{i - given}") if i >= given else self.buffers[b] for i, b in enumerate(kept)]
+        names = itertools.count()
+        buffers = [
+            replace(buffer, name=f"t{next(names)}") if buffer.kind == "temporary" and not buffer.per_thread else buffer
+            for buffer in (self.buffers[b] for b in kept)
+        ]
         calls = [replace(c, buffers=tuple(number[b] for b in c.buffers)) for c in program.calls]
         chains = [Chain(c.first, c.last, c.depth, tuple(number[b] for b in c.scratch)) for c in program.chains]
         program = replace(program, buffers=tuple(buffers), calls=tuple(calls), chains=tuple(chains))

@@ -84,7 +84,7 @@ def _read(text: str, inputs: dict[int, Expr] | None = None) -> tuple[list[Expr],
                 _, name, lower, upper = line.split()
                 dims[name] = Dim(name, int(lower), int(upper))
             elif line.startswith("return"):
-                return [nodes[_reference(word)] for word in line.split()[1:]], nodes
+                return [_source(word, nodes) for word in line.split()[1:]], nodes
             elif line.strip() and not line.startswith("#"):
                 left, _, right = line.partition(" = ")
                 index = _reference(left)
@@ -112,7 +112,7 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     sources: list[Expr] = []
     while rest.startswith("%"):
         word, _, rest = rest.partition(" ")
-        sources.append(nodes[_reference(word)])
+        sources.append(_source(word, nodes))
     if len(sources) != OPS[op].arity:
         raise GraphError(f"{op} takes {OPS[op].arity} sources, got {len(sources)}")
     arg: Any = None
@@ -121,6 +121,13 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     elif rest:
         arg = int(rest)
     return apply(op, tuple(sources), arg)
+
+
+def _source(word: str, nodes: dict[int, Expr]) -> Expr:
+    found = nodes.get(_reference(word))
+    if found is None:
+        raise GraphError(f"no line above defines {word}")
+    return found
 
 
 def _reference(word: str) -> int:

@@ -1,7 +1,7 @@
 """Graphs of some size to hold the numeric contract on: networks written by hand, and random ones drawn by hypothesis from the op table.
 
 In: nothing, or hypothesis's choices. Out: `Sample`s: outputs, and how to make arrays for given sizes. In `exact` samples every op is exactly
-defined, so the reference evaluator gives their very bits.
+defined, so the reference evaluator gives their very bits. `row_axes` tells which outputs have rows that do not know each other.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tjcore import Dim, DType, Expr, GraphError, float32, float64, grad, input, int32, int64, matmul
-from tjcore.dims import evaluate
-from tjcore.graph import apply
+from tjcore.dims import evaluate, symbols
+from tjcore.graph import apply, toposort
 from tjcore.ops import OPS, Shape
 
 from . import opcases
-from .values import ordinary
+from .values import mixed
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,17 @@ class Sample:
     inputs: tuple[Expr, ...]
     exact: bool
     rows: tuple[int, ...] = ()
+    wild: bool = True
+    """Whether the reference gives the very bits for special values too: float64 products are exact only short of overflow and underflow."""
 
     def __str__(self) -> str:
         return self.name
 
-    def arrays(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, NDArray[Any]]:
+    def arrays(self, sizes: Mapping[str, int], seed: int = 0, special: float = 0.0) -> dict[str, NDArray[Any]]:
+        """Arrays for the inputs; `special` is the share of NaN, infinities, zeros of both signs, subnormals and other ends of the range."""
         random = np.random.default_rng(seed)
         shapes = {node.arg: [s if isinstance(s, int) else evaluate(s, sizes) for s in node.shape] for node in self.inputs}
-        return {node.arg: ordinary(node.dtype, shapes[node.arg], random) for node in self.inputs}
+        return {node.arg: mixed(node.dtype, shapes[node.arg], random, special) for node in self.inputs}
 
 
 B, H = Dim("B", 1, 4096), Dim("H", 1, 512)
@@ -94,34 +97,41 @@ def samples() -> list[Sample]:
 
 # ---------------------------------------------------------------------------------------------------------- random graphs
 
-P, Q = Dim("P", 1, 1 << 12), Dim("Q", 1, 1 << 12)
+P, Q = Dim("P", 0, 1 << 12), Dim("Q", 0, 1 << 12)
 RANDOM_DTYPES = (float32, float64, int32, int64)
 MAX_STEPS = 30
+NUMBERS = (0, 1, 2, -1, 3, 0.5, -0.25, -0.0, 0.1, 1e-40, 3e38)
 
 
 class _Growing:
     """A graph as it grows: each step takes nodes that are there and adds one, or nothing where the op refuses them."""
 
-    def __init__(self, dtype: DType, draw: Any) -> None:
+    def __init__(self, dtype: DType, draw: Any, exact: bool) -> None:
         self.draw = draw
         self.dtype = dtype
-        self.inputs = (input("x", (P, Q), dtype), input("y", (P, Q), dtype), input("v", (Q,), dtype), input("u", (P,), dtype))
+        self.exact = exact
+        shapes: dict[str, Shape] = {"x": (P, Q), "y": (P, Q), "v": (Q,), "u": (P,), "line": (1, Q), "column": (P, 1), "cube": (P, 3, Q)}
+        self.inputs = tuple(input(name, shape, dtype) for name, shape in shapes.items())
         self.nodes: list[Expr] = list(self.inputs)
         self.tame: set[Expr] = set(self.inputs)  # values as given, which no product can drive out of the range
+        self.multiplied = False
         names = opcases.elementwise(dtype)
-        self.elementwise = [op for op in opcases.of_kind("elementwise") if op.name in names and op.ulp == 0]
-        self.reductions = [op for op in opcases.of_kind("reduce") if op.ulp == 0]
+        self.elementwise = [op for op in opcases.of_kind("elementwise") if op.name in names and not (exact and op.ulp)]
+        self.reductions = [op for op in opcases.of_kind("reduce") if not (exact and op.ulp)]
 
     def step(self) -> None:
-        kind = self.draw(st.sampled_from(("elementwise", "elementwise", "elementwise", "number", "reduce", "view", "view", "product")))
-        node = self.pick()
         steps = {
             "elementwise": self._elementwise,
             "number": self._number,
             "reduce": self._reduce,
             "view": self._view,
             "product": self._product,
+            "slope": self._slope,
         }
+        kind = self.draw(
+            st.sampled_from(("elementwise", "elementwise", "elementwise", "number", "reduce", "view", "view", "product", "slope"))
+        )
+        node = self.pick()
         try:
             added: Expr = steps[kind](node)
         except GraphError:  # shapes or dtypes that do not go together: an op's own business
@@ -150,7 +160,7 @@ class _Growing:
         raise GraphError("nothing fits")
 
     def _number(self, node: Expr) -> Expr:
-        value = self.draw(st.sampled_from((0, 1, 2, -1, 3, 0.5, -0.25)))
+        value = self.draw(st.sampled_from(NUMBERS))
         return self.draw(st.sampled_from((lambda: node + value, lambda: node * value, lambda: value - node)))()  # type: ignore[no-any-return]
 
     def _reduce(self, node: Expr) -> Expr:
@@ -183,21 +193,65 @@ class _Growing:
         partner = self.draw(st.sampled_from(partners))
         for right in (partner, partner.T):
             try:
-                return matmul(node, right)
+                added = matmul(node, right)
             except GraphError:
                 continue
+            self.multiplied = True
+            return added
         raise GraphError("no partner")
+
+    def _slope(self, node: Expr) -> Expr:
+        """The gradient of a node, weighted by another, with respect to an earlier one."""
+        if self.dtype is float64 and self.multiplied:
+            raise GraphError("the gradient of a product is a product, of values that may be anything")
+        weights = self.fit(self.pick(), node.shape)
+        slope = grad(node, self.pick(), cotangent=weights)
+        if self.exact and inexact_ops((slope,)):
+            raise GraphError("not exactly defined")
+        return slope
 
 
 @st.composite
-def random_samples(draw: Any) -> Sample:
-    """A graph of up to MAX_STEPS random ops, all exactly defined, with its last node and some others as outputs."""
-    dtype = draw(st.sampled_from(RANDOM_DTYPES))
-    growing = _Growing(dtype, draw)
-    for _ in range(draw(st.integers(6, MAX_STEPS))):
+def random_samples(draw: Any, exact: bool = True) -> Sample:
+    """A graph of up to MAX_STEPS random ops, with its last node and some others as outputs. `exact`: of exactly defined ops only."""
+    dtype = draw(st.sampled_from(RANDOM_DTYPES if exact else RANDOM_DTYPES[:2]))
+    growing = _Growing(dtype, draw, exact)
+    for _ in range(draw(st.integers(2, MAX_STEPS))):
         growing.step()
     picked = [growing.nodes[-1], *(growing.pick() for _ in range(draw(st.integers(0, 4))))]
-    return Sample("random", tuple(dict.fromkeys(picked)), growing.inputs, True)
+    outputs = tuple(dict.fromkeys(picked))
+    return Sample("random", outputs, growing.inputs, exact and not inexact_ops(outputs), wild=not (dtype is float64 and growing.multiplied))
+
+
+Rows = int | Literal["none", "mixed"]
+"""How a node depends on a batch: by the rows of one axis, not at all, or in a way that mixes rows."""
+
+
+def row_axes(outputs: tuple[Expr, ...], batch: Dim) -> list[int | None]:
+    """For each output the axis of size `batch` along which its rows do not know each other; None where there is none, or it cannot be told."""
+    found: dict[Expr, Rows] = {}
+    for node in toposort(outputs):
+        axes = [axis for axis, size in enumerate(node.shape) if not isinstance(size, int) and batch in symbols(size)]
+        rows: Rows = "mixed" if len(axes) > 1 or any(node.shape[axis] != batch for axis in axes) else axes[0] if axes else "none"
+        if node.op == "size" and batch in symbols(node.arg):
+            rows = "mixed"
+        found[node] = rows if rows == "mixed" else _rows(node, rows, [found[source] for source in node.sources])
+    return [rows if isinstance(rows := found[output], int) else None for output in outputs]
+
+
+def _rows(node: Expr, at: Rows, sources: list[Rows]) -> Rows:
+    """What the op makes of its sources' rows, if the result's only axis of the batch is `at`."""
+    if "mixed" in sources:
+        return "mixed"
+    if not sources or all(rows == "none" for rows in sources):
+        return at
+    if OPS[node.op].kind == "elementwise" or node.op in ("expand_dims", "squeeze", "transpose", "broadcast_to"):
+        return at
+    if OPS[node.op].kind == "reduce":
+        return "mixed" if sources[0] == node.arg else at
+    if node.op == "matmul":
+        return "mixed" if sources[0] == 1 or sources[1] == 0 or at == "none" else at
+    return "mixed"  # an op that this does not know
 
 
 def inexact_ops(outputs: tuple[Expr, ...]) -> set[str]:

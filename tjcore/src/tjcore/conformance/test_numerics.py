@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,23 +12,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from tjcore import CompiledGraph, Expr, TensorJitError, evaluate_graph, show_graph
+from tjcore import CompiledGraph, TensorJitError, evaluate_graph
 from tjcore import options as choices
 from tjcore.toolchain import Toolchain
 
 from .compare import assert_same
-from .compiling import Arrays, Compile, call, same_everywhere
-from .graphs import Sample, inexact_ops, random_samples, samples
+from .compiling import Compile, call, same_everywhere
+from .equalities import HOW, assert_all_same, check_builds, check_rows, culprit
+from .graphs import P, Sample, inexact_ops, random_samples, samples
 
 SIZES = ({"B": 1, "H": 1}, {"B": 5, "H": 3}, {"B": 37, "H": 40}, {"B": 130, "H": 65})
 ALL = pytest.mark.parametrize("sample", samples(), ids=str)
-
-
-def assert_all_same(got: Sequence[NDArray[Any]], want: Sequence[NDArray[Any]], what: str) -> None:
-    for i, (mine, theirs) in enumerate(zip(got, want, strict=True)):
-        assert_same(mine, theirs, f"output {i}, {what}")
 
 
 class TestNumericContract:
@@ -143,9 +138,9 @@ def control_bits(bits: int) -> Iterator[Any]:
 
 
 class TestRandomGraphs:
-    """Random graphs against the reference evaluator, under the same conditions."""
+    """Random graphs against the reference evaluator and each other, under the same conditions."""
 
-    @given(sample=random_samples(), p=st.integers(1, 70), q=st.integers(1, 300))
+    @given(sample=random_samples(), p=st.integers(0, 70), q=st.integers(0, 300), special=st.sampled_from((0.0, 0.1)))
     @settings(
         max_examples=12,
         derandomize=True,  # the same graphs on every machine and in every run
@@ -154,50 +149,18 @@ class TestRandomGraphs:
         phases=(Phase.explicit, Phase.generate),  # each try costs a build; `culprit` finds the smallest part of a graph that is wrong
         suppress_health_check=list(HealthCheck),
     )
-    def test_graph(self, compile: Compile, peers: tuple[Compile, ...], sample: Sample, p: int, q: int) -> None:
-        builds: dict[str, dict[str, Any]] = {
-            "fused": {"fuse": True},
-            "unfused": {"fuse": False},
-            "without reuse of memory": {"reuse": False},
-            "with 3 threads": {"threads": 3},
-        }
+    def test_graph(self, compile: Compile, peers: tuple[Compile, ...], sample: Sample, p: int, q: int, special: float) -> None:
+        if special and not sample.wild:
+            special = 0.0
+        others = () if compile.free else peers
         for sizes in ({"P": p, "Q": q}, {"P": q, "Q": p}, {"P": 1, "Q": 1}):
-            arrays = sample.arrays(sizes, seed=p)
-            want = evaluate_graph(sample.outputs, arrays, sizes)
-            for how, options in builds.items():
-                try:
-                    assert_all_same(call(compile(sample.outputs, **options), arrays, sizes), want, f"{how} at {sizes}")
-                except (AssertionError, TensorJitError) as error:
-                    raise AssertionError(f"{error}\n{culprit(compile.backend, sample, arrays, sizes, options)}") from None
-            if not compile.free:
-                same_everywhere(peers, sample.outputs, arrays, sizes, want)
+            arrays = sample.arrays(sizes, p, special)
+            try:
+                check_builds((compile, *others), sample, sizes, arrays, BUILDS)
+                check_rows(compile, sample, P, sizes, arrays)
+            except (AssertionError, TensorJitError) as error:
+                raise AssertionError(f"{error}\n{culprit(sample, arrays, sizes, compile.backend, {})}") from None
 
 
-def culprit(backend: str, sample: Sample, arrays: Arrays, sizes: dict[str, int], options: dict[str, Any]) -> str:
-    """The text of the smallest graph, among the nodes of one that went wrong, that goes wrong by itself."""
-    wrong: list[tuple[int, str]] = []
-    for node in ancestors(sample.outputs):
-        (want,) = evaluate_graph([node], arrays, sizes)
-        try:
-            (got,) = call(CompiledGraph([node], backend=backend, **options), arrays, sizes)
-            assert_same(got, want, "its result")
-        except (AssertionError, TensorJitError) as error:
-            wrong.append((len(ancestors([node])), f"{str(error).splitlines()[0]}\n{show_graph([node])}"))
-    if not wrong:
-        return f"every node is right by itself; the whole graph:\n{show_graph(sample.outputs)}"
-    return f"the smallest part that goes wrong by itself, with {options}: {min(wrong)[1]}"
-
-
-def ancestors(outputs: Sequence[Expr]) -> list[Expr]:
-    """Every node that is no leaf, sources first."""
-    order: dict[Expr, None] = {}
-
-    def visit(node: Expr) -> None:
-        if node not in order:
-            for source in node.sources:
-                visit(source)
-            order[node] = None
-
-    for output in outputs:
-        visit(output)
-    return [node for node in order if node.sources]
+BUILDS = {label: options for label, options in HOW.items() if "target" not in options}
+"""Of the builds, those that every toolchain must offer: whether a CPU can be named is a plugin's own affair."""
