@@ -51,6 +51,7 @@ def test_loops_say_what_is_shared_and_what_takes_lanes():
 def test_a_compiled_graph_explains_itself():
     f = CompiledGraph(model())
     assert str(f.explain()) == str(explain(f.plan)) and "at N=7" in str(f.explain(N=7))
+    assert f.draw_memory(N=7) == drawing(7)
     with pytest.raises(CallError, match=r"explain: expected N in 1\.\.64, got 65"):
         f.explain(N=65)
 

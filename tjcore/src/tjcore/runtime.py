@@ -20,7 +20,7 @@ from .build import Built, build
 from .direct import OUT, Direct, Prepared, Record, maker
 from .dump import dump_plan, dump_source
 from .errors import CallError
-from .explain import Explanation, explain
+from .explain import Drawing, Explanation, draw, explain
 from .graph import Expr, check_outputs, toposort
 from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
@@ -190,6 +190,10 @@ class CompiledGraph:
     def explain(self, **dims: int) -> Explanation:
         """The kernels in the order they run: ops, loops, tensors, bytes; as formulas, or for these sizes. Print it."""
         return explain(self.plan, self._questions.complete("explain", dims) if dims else None)
+
+    def draw_memory(self, **dims: int) -> Drawing:
+        """The workspace over the kernels' schedule for these sizes: `.text()` for a terminal, `.svg()` for a file."""
+        return draw(self.plan, self._layout, self._questions, dims)
 
     # ------------------------------------------------------------ calls
     def __call__(self, /, **arrays: Any) -> tuple[NDArray[Any], ...]:
