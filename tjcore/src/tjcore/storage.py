@@ -10,6 +10,7 @@ keeps more alive than the given one, whatever the sizes are.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ MOST_COMPARED = 400
 
 MOST_HELD_AGAINST = 24
 """With so many moments of the given order, the fullest, each moment of another is compared."""
+MOST_WEIGHED = 500
+"""Temporaries beyond which those to be lent a place are taken by size alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +204,24 @@ class _Homes:
         self.program = program
         self.donated = donated
         self.buffers = program.buffers
-        self.home = list(range(len(self.buffers)))
+        self.moved: dict[int, int] = {}
+        """Where the tensors of a buffer have gone; they may have gone on from there."""
         self.calls: list[tuple[Kernel, tuple[int, ...]]] = [(program.kernels[c.kernel], c.buffers) for c in program.calls]
         self.variants: list[tuple[int, tuple[tuple[int, int], ...]]] = [(c.kernel, ()) for c in program.calls]
         self.chain_of = {at: chain for chain in program.chains for at in range(chain.first, chain.last + 1)}
         self.whole = set(_whole(program))
-        self.gone: set[int] = set()
         self._write_over()
         self._lend()
+
+    def home(self, buffer: int) -> int:
+        """The buffer in which a tensor lives in the end."""
+        path = []
+        while buffer in self.moved:
+            path.append(buffer)
+            buffer = self.moved[buffer]
+        for each in path:
+            self.moved[each] = buffer
+        return buffer
 
     def _write_over(self) -> None:
         """Results over operands that end there."""
@@ -240,8 +253,9 @@ class _Homes:
                     if self._merge(at, source, target, users[source]):
                         kept, gone = (target, source) if kind == "output" and source in self.whole else (source, target)
                         self._rename(gone, kept, users[gone])
-                        users[kept] = sorted({*users[kept], *users.pop(gone)})
-                        first[kept], last[kept] = users[kept][0], users[kept][-1]
+                        first[kept], last[kept] = first[source], last[target]
+                        users[source] += users[target]  # which all come later, but for this call itself
+                        users[kept] = users[source]
                         if kind == "output":
                             free.discard(kept)
                         break
@@ -250,11 +264,12 @@ class _Homes:
         """Let call `at` write over `source`, if it can."""
         kernel, buffers = self.calls[at]
         chain = self.chain_of.get(at)
-        for other in users if chain else ():
-            if other != at and chain and chain.first <= other <= chain.last:
-                k, given = self.calls[other]
-                if any(b == source and p.own < chain.depth for b, p in zip(given, k.params, strict=True)):
-                    return False  # another tile may still read it
+        for other in reversed(users) if chain else ():
+            if not chain or other < chain.first:
+                break
+            k, given = self.calls[other]
+            if any(b == source and p.own < chain.depth for b, p in zip(given, k.params, strict=True)):
+                return False  # another tile may still read it
         pair = buffers.index(source), buffers.index(target)
         if chain and any(kernel.params[i].own < chain.depth for i in pair):
             return False
@@ -270,9 +285,8 @@ class _Homes:
         for at in users:
             kernel, buffers = self.calls[at]
             self.calls[at] = kernel, tuple(kept if b == gone else b for b in buffers)
-        self.home = [kept if b == gone else b for b in self.home]
+        self.moved[gone] = kept
         self.whole.discard(gone)
-        self.gone.add(gone)
 
     def _lend(self) -> None:
         """Temporaries into the memory of outputs that are not written yet, and of donated inputs that are not read any more."""
@@ -280,12 +294,12 @@ class _Homes:
         end = len(self.calls)
         taken: dict[int, list[tuple[int, int]]] = {}
         for b, buffer in enumerate(self.buffers):
-            if buffer.kind == "output" and self.home[b] == b:
+            if buffer.kind == "output" and self.home(b) == b:
                 taken[b] = [(spans[b][0] if b in spans else 0, end)]
             elif b in self.donated:
                 taken[b] = [(0, spans[b][1] if b in spans else -1)]
-        for b, h in enumerate(self.home):
-            if self.buffers[b].kind == "output" and h in self.donated:
+        for b, buffer in enumerate(self.buffers):
+            if buffer.kind == "output" and (h := self.home(b)) in self.donated:
                 taken[h] = [(0, end)]  # an output lives there
         if not taken:
             return
@@ -293,12 +307,18 @@ class _Homes:
         sizes = compile_sizes([bytes_of(self.buffers[b]) for b in waiting], [d.name for d in self.program.dims])
         weight = dict(zip(waiting, sizes([d.upper for d in self.program.dims]), strict=True))
         room = sorted(taken, key=lambda b: (self.buffers[b].kind != "output", b))
+        fits: dict[tuple[Size, int], bool] = {}
         for b in self._by_pressure(waiting, weight, spans):
             first, last = spans[b]
             for slot in room:
-                free = all(last < start or stop < first for start, stop in taken[slot])
-                if free and at_most(bytes_of(self.buffers[b]), bytes_of(self.buffers[slot])) is True:
-                    taken[slot].append((first, last))
+                place = bisect(taken[slot], (first, last))
+                if any(last >= start and stop >= first for start, stop in taken[slot][max(place - 1, 0) : place + 1]):
+                    continue
+                key = bytes_of(self.buffers[b]), slot
+                if key not in fits:
+                    fits[key] = at_most(key[0], bytes_of(self.buffers[slot])) is True
+                if fits[key]:
+                    taken[slot].insert(place, (first, last))
                     self._rename(b, slot, [at for at in range(first, last + 1) if b in self.calls[at][1]])
                     break
 
@@ -306,6 +326,8 @@ class _Homes:
     def _by_pressure(waiting: Sequence[int], weight: Mapping[int, int], spans: Mapping[int, tuple[int, int]]) -> list[int]:
         """The largest of what is alive where most is alive, first; then the same for what is left. Of equals the latest: next to what is
         placed already, so that a chain of equal tensors finds every second place taken, and not two places in a row free."""
+        if len(waiting) > MOST_WEIGHED:
+            return sorted(waiting, key=lambda b: (-weight[b], -spans[b][0], b))
         left = list(waiting)
         live: dict[int, int] = {}
         for b in left:
@@ -337,7 +359,7 @@ class _Homes:
 
     def arrangement(self, order: tuple[int, ...]) -> Arrangement:
         program = self._program()
-        kept = [b for b, buffer in enumerate(self.buffers) if buffer.kind != "temporary" or b not in self.gone]
+        kept = [b for b, buffer in enumerate(self.buffers) if buffer.kind != "temporary" or b not in self.moved]
         number = {b: i for i, b in enumerate(kept)}
         names = itertools.count()
         buffers = [
@@ -347,4 +369,4 @@ class _Homes:
         calls = [replace(c, buffers=tuple(number[b] for b in c.buffers)) for c in program.calls]
         chains = [Chain(c.first, c.last, c.depth, tuple(number[b] for b in c.scratch)) for c in program.chains]
         program = replace(program, buffers=tuple(buffers), calls=tuple(calls), chains=tuple(chains))
-        return Arrangement(program, order, tuple(number[b] for b in self.home))
+        return Arrangement(program, order, tuple(number[self.home(b)] for b in range(len(self.buffers))))

@@ -55,7 +55,7 @@ def _check_home(b: int, h: int, given: Program, arranged: Program, donated: froz
         raise _broken("contents", f"input {tensor.name!r} is not where the caller has it")
     if memory.kind == "input" and tensor.kind != "input" and h not in donated:
         raise _broken("contents", f"{tensor.name!r} lives in input {memory.name!r}, which is not donated")
-    if at_most(_bytes(tensor), _bytes(memory)) is not True:
+    if h != b and (tensor.shape, tensor.dtype) != (memory.shape, memory.dtype) and at_most(_bytes(tensor), _bytes(memory)) is not True:
         raise _broken("room", f"{tensor.name!r} ({_bytes(tensor)} bytes) lives in {memory.name!r} ({_bytes(memory)} bytes)")
 
 
