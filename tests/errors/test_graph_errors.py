@@ -37,7 +37,7 @@ BUILDING = {
     "add: half of an int": lambda: i + 0.5,
     "add: bools": lambda: flags + flags,
     "div: of integers": lambda: i / 2,
-    "exp: of integers": lambda: i.exp(),
+    "exp: of integers": i.exp,
     "matmul: inner sizes": lambda: input("a", (N, 128)) @ input("b", (64, 2)),
     "matmul: inner sizes of transposed operands": lambda: input("a", (N, 128)) @ input("b", (2, 128)),
     "matmul: rank": lambda: x @ v,
@@ -90,7 +90,7 @@ BUILDING = {
     "grad: with respect to a number": lambda: grad(x.sum().sum(), 3),
     "an Expr has no truth value": lambda: bool(x),
     "an Expr does not change": lambda: setattr(x, "op", "add"),
-    "an Expr has no such method": lambda: x.dance(),
+    "an Expr has no such method": lambda: x.dance,
 }
 
 READING = {
@@ -145,7 +145,7 @@ def calling():
         "one symbol, two sizes": lambda: f(**good | {"y": ones(3, 3)}),
         "one symbol, two sizes, in two inputs": lambda: shared(a=ones(4, 3), b=ones(5)),
         "a size that follows from another": lambda: derived(a=ones(3), b=ones(6)),
-        "unbound": lambda: free(),
+        "unbound": free,
         "unknown binding": lambda: free.run_with_bindings({"N": 2, "Q": 1}),
         "binding out of bounds": lambda: free.run_with_bindings({"N": 9}),
         "binding is no int": lambda: free.run_with_bindings({"N": 2.0}),
