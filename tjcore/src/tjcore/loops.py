@@ -157,7 +157,8 @@ class Kernel:
     grain: int = 0
 
 
-BufferKind = Literal["input", "output", "temporary"]
+BufferKind = Literal["input", "output", "temporary", "constant"]
+"""Who brings the memory: the caller, the caller or the call, the arena, the generated code itself."""
 
 
 @dataclass(frozen=True, slots=True)
