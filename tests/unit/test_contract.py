@@ -17,7 +17,10 @@ import numpy as np
 import pytest
 from cffi import FFI
 
+import tjcore
 import tjcore.native
+from tjcore.dims import evaluate
+from tjcore.packing import packing_bytes
 
 NATIVE = Path(tjcore.native.__path__[0])
 BLOCK = 256
@@ -68,7 +71,7 @@ static void *work(void *p) { job *j = p; j->function(&j->team, &j->contract); re
 
 /* callbacks: bit 0 A, bit 1 B, bit 2 C, bit 3 A by columns, bit 4 B by columns */
 void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t callbacks) {
-  tj_contract_function *functions[] = {tj_contract_functions.f32, tj_contract_functions.f64, tj_contract_functions.i32, tj_contract_functions.i64};
+  tj_contract_function *functions[] = {tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64};
   tj_contract_fill *as[] = {a_f32, a_f64, a_i32, a_i64}, *a_columns[] = {a_columns_f32, a_columns_f64, a_columns_i32, a_columns_i64};
   tj_contract_fill *bs[] = {b_f32, b_f64, b_i32, b_i64}, *b_columns[] = {b_columns_f32, b_columns_f64, b_columns_i32, b_columns_i64};
   tj_contract_epilogue *outs[] = {out_f32, out_f64, out_i32, out_i64};
@@ -93,8 +96,8 @@ void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t 
   for (int64_t i = 1; i < threads; i++) pthread_join(ids[i], 0);
   pthread_barrier_destroy(&barrier);
 }
-int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t filled) {
-  return tj_contract_functions.scratch(dtype, m, n, k, threads, filled);
+int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue) {
+  return tj_contract_scratch(dtype, m, n, k, threads, epilogue);
 }
 """
 CDEF = """
@@ -102,7 +105,7 @@ typedef struct { int64_t m, n, k, batch; const void *a; int64_t a_batch, a_row, 
   void *c; int64_t c_batch, c_row; void *pack_a, *pack_b; int32_t pack_a_by_columns, pack_b_by_columns; void *epilogue, *user, *scratch;
   int32_t path; } tj_contract;
 void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t callbacks);
-int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t filled);
+int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue);
 """
 ffi = FFI()
 ffi.cdef(CDEF)
@@ -119,15 +122,18 @@ class Build:
         return shutil.which(self.command[0]) is not None
 
 
+# So small that a few dozen rows and columns fall into many blocks, and that every product may have scratch.
+NARROW = ("-DTJ_L2=98304", "-DTJ_CONTRACT_SMALL=0", "-DTJ_CONTRACT_ROWS=24")
 BUILDS = {
     build.name: build
     for build in (
-        Build("gcc", ("gcc", "-O3", "-march=native")),
-        Build("gcc-avx2", ("gcc", "-O2", "-mavx2", "-mfma")),
-        Build("gcc-plain", ("gcc", "-O2")),
-        Build("clang", ("clang", "-O3", "-march=native")),
-        Build("clang-avx2", ("clang", "-O2", "-mavx2", "-mfma")),
-        Build("tcc", ("tcc",)),
+        Build("gcc", ("gcc", "-O3", "-march=native", *NARROW)),
+        Build("gcc-avx2", ("gcc", "-O2", "-mavx2", "-mfma", *NARROW)),
+        Build("gcc-plain", ("gcc", "-O2", *NARROW)),
+        Build("clang", ("clang", "-O3", "-march=native", *NARROW)),
+        Build("clang-avx2", ("clang", "-O2", "-mavx2", "-mfma", *NARROW)),
+        Build("gcc-defaults", ("gcc", "-O3", "-march=native")),
+        Build("tcc", ("tcc", *NARROW)),
     )
 }
 
@@ -222,7 +228,7 @@ def run(lib, a, b, *, path=AUTO, threads=1, callbacks=0, gap=0):
     c = np.full((batch, m + 1, n + gap), poison, a.dtype)
     if callbacks & 4:
         c[:, :m, :n] = 0  # the epilogue adds to it: a tile given twice would show
-    size = lib.test_scratch(name, m, n, k, threads, 1 if callbacks & 3 else 0)
+    size = lib.test_scratch(name, m, n, k, threads, bool(callbacks & 4))
     scratch = np.full(size // a.itemsize + 32, poison, a.dtype)
     start = -scratch.ctypes.data % 64 // a.itemsize
 
@@ -236,7 +242,7 @@ def run(lib, a, b, *, path=AUTO, threads=1, callbacks=0, gap=0):
     given.a_batch, given.a_row, given.a_col = strides(a3)
     given.b_batch, given.b_row, given.b_col = strides(b3)
     given.c_batch, given.c_row = (m + 1) * (n + gap), n + gap
-    given.scratch = ffi.cast("void *", scratch.ctypes.data + start * a.itemsize)
+    given.scratch = ffi.cast("void *", scratch.ctypes.data + start * a.itemsize) if size else ffi.NULL
     lib.test_run(name, threads, given, callbacks)
     around = c.copy()
     around[:, :m, :n] = poison
@@ -254,7 +260,7 @@ def same_bits(got, want):
 
 SHAPES = [
     (1, 1, 1), (2, 3, 4), (5, 7, 3), (1, 40, 9), (40, 1, 9), (17, 33, 65), (64, 64, 64), (13, 100, 1), (3, 300, 5),
-    (1, 300, 70), (70, 300, 1), (1, 513, 1), (30, 257, 31), (33, 512, 40), (7, 2, 200), (150, 9, 6), (29, 600, 130),
+    (1, 300, 70), (70, 300, 1), (1, 513, 1), (30, 257, 31), (33, 512, 40), (7, 2, 200), (150, 9, 6), (29, 600, 130), (65, 3, 300),
 ]  # fmt: skip
 
 
@@ -354,3 +360,15 @@ def test_special_values(library):
         got = run(library(build), a, b, path=path)
         np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
         same_bits(np.nan_to_num(got), np.nan_to_num(want))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_plan_and_kernels_agree_on_workspace(library, dtype):
+    m, n, k = (tjcore.Dim(name, 0, 20_000) for name in "mnk")
+    lib, rng = library("gcc-defaults"), np.random.default_rng(11)
+    sizes = rng.integers(0, 20_000, (200, 3)).tolist() + rng.integers(0, 300, (200, 3)).tolist() + [[240, 480, 256], [1, 1 << 14, 128]]
+    for epilogue in (False, True):
+        bytes_of = packing_bytes(tjcore.dtypes.as_dtype(DTYPES[dtype]), m, n, k, epilogue)
+        for rows, cols, inner in sizes:
+            planned = evaluate(bytes_of, {"m": rows, "n": cols, "k": inner})
+            assert 3 * planned == lib.test_scratch(list(DTYPES).index(dtype), rows, cols, inner, 3, epilogue)

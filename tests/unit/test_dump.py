@@ -69,6 +69,17 @@ def test_the_memory_stage_gives_formulas_that_hold(capsys):
         assert formula == graph.last_memory.temporary_bytes <= int(arena[2].replace(",", ""))
 
 
+def test_chains_are_shown_with_their_scratch(capsys):
+    x = tjcore.input("x", (N, 4))
+    e = x.exp()
+    with settings(dump="groups"):
+        graph = tjcore.CompiledGraph([e / e.sum(1).expand_dims(1)], backend="reference")
+    (chain,) = graph.plan.program.chains
+    names = " ".join(kernel.name for kernel in graph.plan.kernels[chain.first : chain.last + 1])
+    shown = capsys.readouterr().err
+    assert f"chain: {names}, tile by tile over rows (N,); scratch for t0" in shown
+
+
 def test_some_stages_for_a_block_of_code(capsys):
     with settings(dump=" source , graph "):
         build()

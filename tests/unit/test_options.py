@@ -114,6 +114,8 @@ def test_a_bad_value_in_code_is_refused_at_once(name, value):
 def test_an_unknown_setting_is_told_what_there_is():
     with pytest.raises(GraphError, match="no setting 'colour'; there are backend, threads"):
         configure(colour="red")
+    with pytest.raises(GraphError, match="no setting 'colour'; there are backend, threads"):
+        setting("colour")
     with pytest.raises(GraphError, match="no setting 'colour'"), settings(colour="red"):
         pass
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .access import Affine
 from .dims import Dim, Size, symbols
-from .loops import Contract, Store
+from .loops import Contract, plain_store
 
 if TYPE_CHECKING:
     from .c_body import KernelWriter, Needs
@@ -19,7 +19,7 @@ def contract(w: KernelWriter, stmt: Contract) -> list[str]:
     """The body of the kernel's function."""
     name = w.kernel.name
     out: list[str] = []
-    plain = _plain_destination(stmt)
+    plain = plain_store(stmt)
     a, b = stmt.a, stmt.b
     fields = {
         "m": w.size(stmt.rows.extent),
@@ -60,13 +60,6 @@ def _epilogue_needs(w: KernelWriter, stmt: Contract) -> Needs:
     needs = w.needs(stmt.body, {stmt.rows.var, stmt.cols.var})
     needs.regs.clear()  # the product itself is the only register from outside
     return needs
-
-
-def _plain_destination(stmt: Contract) -> Store | None:
-    """The store to write straight to, when nothing but one row-major store follows the product."""
-    if len(stmt.body) == 1 and isinstance(store := stmt.body[0], Store) and store.at.coefficient(stmt.cols.var) == 1:
-        return store
-    return None
 
 
 def _address(w: KernelWriter, param: int, at: Affine) -> str:

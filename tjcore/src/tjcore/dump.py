@@ -16,6 +16,7 @@ from .fusion import fuse
 from .layout import Layout
 from .loops import show_kernel
 from .lower import lower
+from .ops import show_shape
 from .options import STAGES, setting
 from .program import Plan
 from .simplify import simplify
@@ -50,11 +51,16 @@ def wanted() -> tuple[str, ...]:
 
 
 def show_groups(plan: Plan) -> str:
-    """A line per kernel that runs: its function, the ops fused into it, what it reads and writes, and why it is a kernel of its own."""
+    """For each kernel that runs: its function, the ops fused into it, what it reads and writes, and why it is a kernel of its own; then the chains."""
     lines = []
     for kernel in plan.kernels:
         reads, writes = ", ".join(kernel.reads) or "nothing", ", ".join(kernel.writes)
         lines.append(f"{kernel.name}: {' '.join(kernel.ops) or 'copy'}\n    {reads} -> {writes}; {kernel.reason}\n")
+    for chain in plan.program.chains:
+        links = " ".join(kernel.name for kernel in plan.kernels[chain.first : chain.last + 1])
+        rows = show_shape(plan.program.buffers[plan.program.calls[chain.first].buffers[-1]].shape[: chain.depth])
+        scratch = ", ".join(plan.program.buffers[b].name for b in chain.scratch) or "nothing"
+        lines.append(f"chain: {links}, tile by tile over rows {rows}; scratch for {scratch}\n")
     return "".join(lines)
 
 
@@ -62,9 +68,10 @@ def show_loops(plan: Plan, fused: bool) -> str:
     """The kernels as they were lowered, before scheduling; of equal ones the first."""
     final = simplify(plan.outputs) if fused else list(plan.outputs)
     shown: dict[str, str] = {}
-    for group, kernel in zip(fuse(final, fused), plan.kernels, strict=True):
+    groups = {group.root: group for group in fuse(final, fused)}  # in the graph's order, which need not be that of the kernels
+    for kernel in plan.kernels:
         if kernel.name not in shown:
-            shown[kernel.name] = show_kernel(lower(group, kernel.name, len(kernel.writes)))
+            shown[kernel.name] = show_kernel(lower(groups[kernel.node], kernel.name, len(kernel.writes)))
     return "\n\n".join(shown.values()) + "\n"
 
 

@@ -162,12 +162,13 @@ BufferKind = Literal["input", "output", "temporary"]
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A tensor in memory: C-contiguous, of `shape` and `dtype`."""
+    """A tensor in memory: C-contiguous, of `shape` and `dtype`; with `per_thread`, one for each thread of the team, side by side."""
 
     name: str
     kind: BufferKind
     shape: Shape
     dtype: DType
+    per_thread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,13 @@ class Program:
 
     def count(self, kind: BufferKind) -> int:
         return sum(b.kind == kind for b in self.buffers)
+
+
+def plain_store(stmt: Contract) -> Store | None:
+    """The store to write straight to, when nothing but one row-major store follows the product."""
+    if len(stmt.body) == 1 and isinstance(store := stmt.body[0], Store) and store.at.coefficient(stmt.cols.var) == 1:
+        return store
+    return None
 
 
 def body_of(stmt: Stmt) -> tuple[Stmt, ...]:

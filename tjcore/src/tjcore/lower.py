@@ -6,15 +6,17 @@ destinations. Views are gone: they have become indices. Each node is computed on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from . import dtypes
 from .access import Index, along, flat, identity, source_index
 from .dtypes import DType
 from .errors import InternalError
 from .fusion import Group
 from .graph import Expr
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, SizeOf, Stmt, Store
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, SizeOf, Stmt, Store, plain_store
 from .ops import OPS
+from .packing import packing_bytes
 
 FOLD_OF = {"sum": "add", "max": "max", "min": "min"}
 """The loop IR's fold for each reduction op."""
@@ -40,7 +42,11 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     axes = [Axis(var, size) for var, size in enumerate(root.shape)]
     if contract is not None:
         stmt = Contract(contract.reg, contract.dtype, axes[0], axes[1], contract.inner, contract.a, contract.b, tuple(outer))
-        return Kernel(name, _note(group), (*reads, *writes), (stmt,))
+        scratch = packing_bytes(stmt.dtype, stmt.rows.extent, stmt.cols.extent, stmt.inner.extent, plain_store(stmt) is None)
+        if scratch == 0:
+            return Kernel(name, _note(group), (*reads, *writes), (stmt,))
+        params = (*reads, *writes, Param("work", dtypes.uint8, (scratch,), True))
+        return Kernel(name, _note(group), params, (replace(stmt, scratch=len(params) - 1),))
     body = tuple(outer)
     for axis in reversed(axes):
         body = (Loop(axis, body),)
