@@ -39,7 +39,7 @@ from .ops import OPS, Shape, show_shape
 SCALARS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.kind == "elementwise"}
 """Scalar ops of `Let` and how many registers each takes: the elementwise rows of the op table, with the same meaning."""
 
-FOLDS = ("add", "max", "min")
+FOLDS = ("add", "mul", "max", "min")
 """Operations a `Fold` can reduce with."""
 
 

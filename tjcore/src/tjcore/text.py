@@ -119,7 +119,7 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     if rest.startswith("("):
         arg = _read_shape(rest, dims)
     elif rest:
-        arg = int(rest)
+        arg = rest if rest.isidentifier() else int(rest)
     return apply(op, tuple(sources), arg)
 
 
