@@ -37,7 +37,7 @@ BUILDING = {
     "add: bools": lambda: flags + flags,
     "div: of integers in a node": lambda: apply("div", (i, i)),
     "exp: of integers in a node": lambda: apply("exp", (i,)),
-    "less: operands": lambda: x.less(),
+    "less: operands": x.less,
     "where: condition": lambda: x.where(x, y),
     "where: condition in a node": lambda: apply("where", (x, x, y)),
     "astype": lambda: x.astype("complex64"),
@@ -97,7 +97,7 @@ BUILDING = {
     "grad: with respect to a number": lambda: grad(x.sum().sum(), 3),
     "an Expr has no truth value": lambda: bool(x),
     "an Expr does not change": lambda: setattr(x, "op", "add"),
-    "an Expr has no such method": lambda: x.dance(),
+    "an Expr has no such method": lambda: x.dance,
 }
 
 READING = {
@@ -152,7 +152,7 @@ def calling():
         "one symbol, two sizes": lambda: f(**good | {"y": ones(3, 3)}),
         "one symbol, two sizes, in two inputs": lambda: shared(a=ones(4, 3), b=ones(5)),
         "a size that follows from another": lambda: derived(a=ones(3), b=ones(6)),
-        "unbound": lambda: free(),
+        "unbound": free,
         "unknown binding": lambda: free.run_with_bindings({"N": 2, "Q": 1}),
         "binding out of bounds": lambda: free.run_with_bindings({"N": 9}),
         "binding is no int": lambda: free.run_with_bindings({"N": 2.0}),

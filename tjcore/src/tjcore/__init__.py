@@ -27,7 +27,10 @@ from .errors import (
 from .graph import Expr, constant, input, matmul
 from .memory import Allocation, Temporary, plan_memory, verify_plan
 from .options import configure, setting, settings
+from .pools import release_memory
+from .prepared import PreparedCall
 from .program import Kernel, Plan, compile_plan
+from .questions import MemoryFormulas, MemoryReport
 from .reference import evaluate_graph
 from .runtime import CallMemory, CompiledGraph
 from .text import read_graph, show_graph
@@ -47,9 +50,12 @@ __all__ = [
     "GraphError",
     "InternalError",
     "Kernel",
+    "MemoryFormulas",
+    "MemoryReport",
     "Plan",
     "PlanError",
     "PluginError",
+    "PreparedCall",
     "SizeExpr",
     "Temporary",
     "TensorJitError",
@@ -70,6 +76,7 @@ __all__ = [
     "matmul",
     "plan_memory",
     "read_graph",
+    "release_memory",
     "setting",
     "settings",
     "show_graph",

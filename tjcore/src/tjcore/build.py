@@ -21,8 +21,8 @@ from .selected import Selected
 from .toolchain import Artifact, Library, SourceUnit, Toolchain
 
 NATIVE = Path(__file__).parent / "native"
-SUPPORT_FILES = ("pool.c", "contract.c", "contract_f32.c", "contract_f64.c", "contract_i32.c", "contract_i64.c")
-SUPPORT_FUNCTIONS = ("tj_support_table", "tj_pool_run", "tj_run_frame", "tj_pool_shutdown")
+SUPPORT_FILES = ("pool.c", "call.c", "contract.c", "contract_f32.c", "contract_f64.c", "contract_i32.c", "contract_i64.c")
+SUPPORT_FUNCTIONS = ("tj_support_table", "tj_pool_run", "tj_call_slot", "tj_call_setup", "tj_pool_shutdown")
 
 _lock = threading.Lock()
 _support: dict[tuple[str, tuple[str, ...]], Library] = {}

@@ -1,18 +1,27 @@
-"""The command line: `tensorjit demo`, `backends`, `doctor`, `cache`. Needs the extra `tjcore[cli]` (click)."""
+"""The command line: `tensorjit demo`, `explain`, `backends`, `doctor`, `cache`. Needs the extra `tjcore[cli]` (click)."""
 
 from __future__ import annotations
 
+import importlib
+import os
 import platform
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 import numpy as np
 
-from . import __version__, cpu, demo, options
+from . import __version__, cpu, demo, explain, options
 from .build import open_disk_cache
-from .errors import TensorJitError
+from .errors import GraphError, TensorJitError
+from .graph import Expr
+from .layout import Layout
 from .plugins import manager
+from .program import compile_plan
+from .questions import Questions
+from .runtime import CompiledGraph
+from .text import read_graph
 
 
 class _Group(click.Group):
@@ -36,6 +45,78 @@ def main() -> None:
 def demo_command(backend: str | None) -> None:
     """Train a classifier of handwritten digits, and show its kernels and its memory plan."""
     demo.run(sys.stdout, backend)
+
+
+@main.command("explain")
+@click.argument("graph")
+@click.option("--memory", is_flag=True, help="Draw the workspace over the kernels' schedule.")
+@click.option("--svg", type=click.Path(dir_okay=False, writable=True), help="Write the drawing to this file.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=SIZE", help="The size of a symbol; its upper bound where none is given.")
+@click.option("--no-fuse", is_flag=True, help="Each op a kernel of its own.")
+@click.option("--no-reuse", is_flag=True, help="Each tensor memory of its own.")
+@click.option("--threads", type=int, default=None, help="Threads of a call: scratch is there once for each.")
+def explain_command(
+    graph: str, memory: bool, svg: str | None, sizes: Sequence[str], no_fuse: bool, no_reuse: bool, threads: int | None
+) -> None:
+    """Show the kernels of GRAPH, or its memory. Nothing is built or run.
+
+    GRAPH is a file as show_graph writes it, or module:attribute, which is an Expr, a list of them, a CompiledGraph, or a function that
+    returns one of these.
+    """
+    plan = compile_plan(find_graph(graph), fuse=not no_fuse, reuse=not no_reuse)
+    chosen = options.Options.resolve(threads=threads)
+    layout = Layout(plan, not no_reuse, chosen.threads)
+    questions = Questions(layout, plan.symbols, chosen.max_bytes)
+    given = questions.complete("explain", {d.name: d.upper for d in plan.symbols} | dict(map(_size, sizes)))
+    if not memory and svg is None:
+        click.echo(str(explain.explain(plan, given if sizes else None)))
+        return
+    drawing = explain.draw(plan, layout, questions, given)
+    if svg is not None:
+        Path(svg).write_text(drawing.svg(), encoding="utf-8")
+        click.echo(f"written to {svg}")
+    if memory:
+        if plan.symbols:
+            click.echo(f"{questions.formulas()}\n")
+        if len(sizes) < len(plan.symbols):
+            click.echo("sizes that were not given are at their upper bounds\n")
+        click.echo(drawing.text(_colour if sys.stdout.isatty() and "NO_COLOR" not in os.environ else lambda text, _: text))
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, _, size = text.partition("=")
+    if not size.strip().isdigit():
+        raise click.BadParameter(f"expected NAME=SIZE such as N=64, got {text!r}", param_hint="--size")
+    return name.strip(), int(size)
+
+
+def _colour(text: str, number: int) -> str:
+    return str(click.style(text, fg="black", bg=("blue", "yellow", "green", "red", "cyan", "magenta", "white")[number % 7]))
+
+
+def find_graph(where: str) -> Sequence[Expr]:
+    """The outputs in a file, or in a module's attribute."""
+    if Path(where).is_file():
+        return read_graph(Path(where).read_text(encoding="utf-8"))
+    module, _, attribute = where.partition(":")
+    if not attribute:
+        raise GraphError(f"explain: there is no file {where!r}, and it is no module:attribute")
+    sys.path.insert(0, os.getcwd())  # as `python -m` has it
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise GraphError(f"explain: {where!r} cannot be loaded: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if callable(found) and not isinstance(found, (Expr, CompiledGraph)):
+        found = found()
+    if isinstance(found, CompiledGraph):
+        return found.plan.outputs
+    if isinstance(found, Expr):
+        return [found]
+    if isinstance(found, (list, tuple)) and all(isinstance(node, Expr) for node in found):
+        return found
+    raise GraphError(f"explain: {where!r} is of type {type(found).__name__}; expected an Expr, a list of them, or a CompiledGraph")
 
 
 @main.command()

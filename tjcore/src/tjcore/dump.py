@@ -68,9 +68,10 @@ def show_loops(plan: Plan, fused: bool) -> str:
     """The kernels as they were lowered, before scheduling; of equal ones the first."""
     final = simplify(plan.outputs) if fused else list(plan.outputs)
     shown: dict[str, str] = {}
-    for group, kernel in zip(fuse(final, fused), plan.kernels, strict=True):
+    groups = {group.root: group for group in fuse(final, fused)}  # in the graph's order, which need not be that of the kernels
+    for kernel in plan.kernels:
         if kernel.name not in shown:
-            shown[kernel.name] = show_kernel(lower(group, kernel.name, len(kernel.writes)))
+            shown[kernel.name] = show_kernel(lower(groups[kernel.node], kernel.name, len(kernel.writes)))
     return "\n\n".join(shown.values()) + "\n"
 
 

@@ -31,7 +31,16 @@ class DtypeError(CallError, TypeError):
 
 
 class BudgetError(CallError):
-    """The call would need more memory than `max_bytes`. Nothing was allocated; use smaller sizes or a larger budget."""
+    """The call would need more memory than `max_bytes`. Nothing was allocated; use smaller sizes or a larger budget.
+
+    `need` and `budget` are bytes; `fits` is, for each symbol, its largest size that would fit with the others as they are (None: no size would).
+    """
+
+    def __init__(self, message: str, *, need: int = 0, budget: int = 0, fits: dict[str, int | None] | None = None) -> None:
+        super().__init__(message)
+        self.need = need
+        self.budget = budget
+        self.fits = fits or {}
 
 
 class PlanError(TensorJitError, ValueError):

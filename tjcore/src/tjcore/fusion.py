@@ -71,6 +71,7 @@ class _Choice:
         self.anchors: dict[Expr, Expr] = {}
         self.reasons: dict[Expr, str] = {}
         self.cost = _recompute_costs(nodes)
+        self.free = _views_of_leaves(nodes)
 
     def choose(self) -> tuple[frozenset[Expr], dict[Expr, Expr], dict[Expr, str]]:
         for node in reversed(self.nodes):
@@ -116,7 +117,7 @@ class _Choice:
             return self._why_no_epilogue(node, homes)
         if any(len(uses) > MAX_INDICES for uses in homes.values()):
             return f"is read at more than {MAX_INDICES} different indices"
-        if any(self.sizes[root] >= MAX_NODES for root in homes):
+        if node not in self.free and any(self.sizes[root] >= MAX_NODES for root in homes):
             return f"its reader's kernel is full ({MAX_NODES} nodes)"
         if any(zone == "operand" for uses in homes.values() for _, zone in uses):
             if kind != "view":
@@ -167,6 +168,15 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
             operations[node] = 0
             leaves[node] = frozenset() if node.op in ("constant", "size") else frozenset([node])
     return {node: (operations[node], len(leaves[node])) for node in nodes}
+
+
+def _views_of_leaves(nodes: list[Expr]) -> frozenset[Expr]:
+    """Views of inputs, constants and sizes: to read through them costs nothing, to store them costs a tensor."""
+    found: set[Expr] = set()
+    for node in nodes:
+        if OPS[node.op].kind == "view" and (is_leaf(node.sources[0]) or node.sources[0] in found):
+            found.add(node)
+    return frozenset(found)
 
 
 def _group(root: Expr, roots: frozenset[Expr], anchor: Expr | None, reason: str) -> Group:

@@ -20,7 +20,6 @@ from .errors import GraphError, shown
 from .operators import Operators
 from .ops import OPS, Shape, broadcast_shapes, check_axes, check_axis, check_shape, same, show_shape
 
-
 Axes = int | Sequence[int] | None
 
 

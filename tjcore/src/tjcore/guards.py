@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .dims import Dim, Size, evaluate
+from .dims import Dim, Size, evaluate, symbols
 from .errors import CallError, DtypeError, shown
 from .graph import Expr
 from .ops import show_shape
@@ -24,27 +24,9 @@ class Guards:
     def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim], nodes: Sequence[Expr] = ()) -> None:
         self.filled = list(dict.fromkeys((n.op, n.sources[0].shape[n.arg]) for n in nodes if n.op in ("max", "min")))
         self.inputs = [_Input(node, i) for i, node in enumerate(inputs)]
-        self._fast = [(g.name, g.dtype.numpy) for g in self.inputs]
         self.names = frozenset(g.name for g in self.inputs)
         self.symbols = tuple(symbols)
         self.by_name = {d.name: d for d in symbols}
-
-    def key(self, arrays: Mapping[str, Any]) -> tuple[tuple[tuple[int, ...], ...], tuple[NDArray[Any], ...]] | None:
-        """The shapes, and the arrays in plan order, if names, kinds, dtypes and layouts are just as declared; None sends the caller to `check`.
-
-        Shapes that have passed `check` once need not be checked again.
-        """
-        if len(arrays) != len(self._fast):
-            return None
-        shapes = []
-        given = []
-        for name, dtype in self._fast:
-            array = arrays.get(name)
-            if type(array) is not np.ndarray or array.dtype is not dtype or not array.flags.carray:
-                return None
-            shapes.append(array.shape)
-            given.append(array)
-        return tuple(shapes), tuple(given)
 
     def check(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> tuple[tuple[NDArray[Any], ...], tuple[int, ...]]:
         """The arrays in plan order and the size of each symbol in plan order."""
@@ -72,6 +54,28 @@ class Guards:
             if evaluate(size, sizes) == 0:
                 raise CallError(f"{op}: the axis of size {size} is empty in this call, and nothing has no {op}; give at least one element")
         return given, tuple(sizes[d.name] for d in self.symbols)
+
+    def complete(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays, with a new one full of zeros for each input that has none: its sizes come from the bindings and the other arrays."""
+        sizes = {name: self._binding(name, size) for name, size in bindings.items()}
+        unknown = [name for name in arrays if name not in self.names]
+        if unknown:
+            raise self._wrong_names({**dict.fromkeys(self.names), **dict.fromkeys(unknown)})
+        for guard in self.inputs:
+            if guard.name in arrays:
+                array = guard.array(arrays[guard.name])
+                for axis, dim in guard.symbolic:
+                    sizes.setdefault(dim.name, array.shape[axis])
+        whole = dict(arrays)
+        for guard in self.inputs:
+            if guard.name not in whole:
+                missing = [d.name for size in guard.shape for d in symbols(size) if d.name not in sizes]
+                if missing:
+                    raise CallError(
+                        f"input {guard.name!r} has no array, and the size of {missing[0]} is not known; give {missing[0]}=... or {guard.name}=array"
+                    )
+                whole[guard.name] = np.zeros([evaluate(size, sizes) for size in guard.shape], guard.dtype.numpy)
+        return whole
 
     def _binding(self, name: str, size: Any) -> int:
         dim = self.by_name.get(name)
@@ -161,6 +165,50 @@ class _Input:
             expected = evaluate(size, sizes)
             if shape[axis] != expected:
                 raise CallError(f"input {self.name!r}, axis {axis}: expected {size} = {expected}, got {shape[axis]} (shape {shape})")
+
+
+def check_out(
+    out: Any, dtypes: Sequence[np.dtype[Any]], shapes: Sequence[tuple[int, ...]], given: Sequence[NDArray[Any]]
+) -> list[NDArray[Any] | None]:
+    """The arrays that a caller gave to write the outputs to, None where one is to be made. They share memory neither with inputs nor with each other."""
+    arrays = list(out) if isinstance(out, tuple) else [out]
+    if len(arrays) != len(shapes):
+        single = "an array or " if len(shapes) == 1 else ""
+        raise CallError(f"out: expected {single}a tuple of {len(shapes)} arrays (None for one to be made), got {_counted(out)}")
+    for i, (array, dtype, shape) in enumerate(zip(arrays, dtypes, shapes, strict=True)):
+        if array is None:
+            continue
+        if type(array) is not np.ndarray and type(array) is not np.memmap:
+            raise CallError(f"out[{i}]: expected a plain numpy.ndarray or None, got {type(array).__name__}")
+        if array.dtype != dtype:
+            raise DtypeError(f"out[{i}]: expected dtype {dtype.name}, got {_show_dtype(array.dtype)}")
+        if array.shape != shape:
+            raise CallError(f"out[{i}]: expected shape {shape} for these inputs, got {array.shape}")
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned and flags.writeable):
+            wrong = "C-contiguous" if not flags.c_contiguous else "aligned" if not flags.aligned else "writeable"
+            raise CallError(f"out[{i}]: expected a C-contiguous, aligned and writeable array, got one that is not {wrong}")
+        for what, other in (*((f"input {k}", x) for k, x in enumerate(given)), *((f"out[{k}]", y) for k, y in enumerate(arrays[:i]))):
+            if other is not None and np.may_share_memory(array, other):
+                raise CallError(
+                    f"out[{i}] shares memory with {what}, which would be overwritten while it is read; pass an array of its own"
+                )
+    return arrays
+
+
+def check_donated(name: str, array: NDArray[Any], others: Mapping[str, NDArray[Any]]) -> None:
+    """A donated input can be written to, and nothing else of the call lies where it does."""
+    if not array.flags.writeable:
+        raise CallError(f"input {name!r} is donated, so it is written to, but the array is read-only; pass x.copy()")
+    for other, value in others.items():
+        if other != name and np.may_share_memory(array, value):
+            raise CallError(
+                f"input {name!r} is donated, so it is written to, but it shares memory with {other!r}; pass a copy of one of them"
+            )
+
+
+def _counted(out: Any) -> str:
+    return f"a tuple of {len(out)}" if isinstance(out, tuple) else type(out).__name__
 
 
 def _show_dtype(dtype: np.dtype[Any]) -> str:

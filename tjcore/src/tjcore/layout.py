@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .dims import Size, bounds, compile_sizes, evaluate, maximum, minimum
+from .dims import Size, bounds, compile_sizes, evaluate, maximum, minimum, total
 from .loops import TILE_BYTES, BufferKind
 from .memory import Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
 from .ops import Shape
@@ -63,24 +63,43 @@ class Layout:
         self.buffers = buffers
         self.counts = {kind: plan.program.count(kind) for kind in _KINDS}
         self.ranks = [len(b.shape) for b in buffers]
-        elements: list[Size] = [count_of(b.shape) * b.dtype.itemsize * (threads if b.per_thread else 1) for b in buffers]
+        self._bytes: list[Size] = [count_of(b.shape) * b.dtype.itemsize * (threads if b.per_thread else 1) for b in buffers]
         for chain in plan.program.chains:
             for i in chain.scratch:
                 row = count_of(buffers[i].shape[chain.depth :]) * buffers[i].dtype.itemsize
-                elements[i] = minimum(elements[i], maximum(TILE_BYTES, (row + 63) // 64 * 64) * threads)
+                self._bytes[i] = minimum(self._bytes[i], maximum(TILE_BYTES, (row + 63) // 64 * 64) * threads)
         self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes(
-            [*(s for b in buffers for s in b.shape), *elements], self.order
+            [*(s for b in buffers for s in b.shape), *self._bytes], self.order
         )
+        first = self.counts["input"]
+        self.brought = [first + i for i in range(self.counts["output"]) if i not in plan.aliases]
+        """Outputs with memory of their own: not written over a donated input."""
+        self._outside = compile_sizes([total([self._bytes[i] for i in (*range(first), *self.brought)])], self.order)
+        scratch = [self._bytes[i] for chain in plan.program.chains for i in chain.scratch]
+        scratch += [self._bytes[i] for i, b in enumerate(buffers) if b.per_thread]
+        self._unreused = compile_sizes([*(count_of(b.shape) * b.dtype.itemsize for b in plan.stored), *scratch], self.order)
         spans = plan.lifetimes()
         last = max(len(plan.program.calls) - 1, 0)
         temporaries = [
-            SymbolicBuffer(b.name, n if isinstance(n := elements[i], int) else ByteSize(n), *(spans[i] if reuse else (0, last)))
-            for i, b in enumerate(buffers)
-            if b.kind == "temporary"
+            SymbolicBuffer(buffers[i].name, n if isinstance(n := self._bytes[i], int) else ByteSize(n), *(spans[i] if reuse else (0, last)))
+            for i in self.numbers("temporary")
         ]
         limits = {d.name: (d.lower, d.upper) for d in plan.symbols}
         self.memory: SymbolicPlan = plan_symbolic(temporaries, limits)
         verify_symbolic(temporaries, self.memory)
+
+    def numbers(self, kind: BufferKind) -> range:
+        """The numbers of all buffers of one kind."""
+        first = sum(self.counts[k] for k in _KINDS[: _KINDS.index(kind)])
+        return range(first, first + self.counts[kind])
+
+    def bytes_of(self, buffer: int) -> Size:
+        """A buffer's bytes as an expression in the dims."""
+        return self._bytes[buffer]
+
+    def total(self, dims: Sequence[int]) -> int:
+        """Inputs, workspace and outputs together for these sizes."""
+        return self._outside(dims)[0] + self.memory.arena(dict(zip(self.order, dims, strict=True)))
 
     def place(self, dims: Sequence[int]) -> Placement:
         """Everything for these sizes, given in the order of the plan's symbols."""
@@ -103,9 +122,9 @@ class Layout:
             tuple(nbytes),
             offsets,
             max((a.offset + a.nbytes for a in allocations), default=0),
-            sum(a.nbytes for a in allocations),
+            sum(map(align_up, self._unreused(dims))),
             sum(nbytes[:inputs]),
-            sum(nbytes[inputs : inputs + outputs]),
+            sum(nbytes[i] for i in self.brought),
             allocations,
         )
 

@@ -26,12 +26,12 @@ types and bounds; `show_kernel` prints. Values are frozen: a pass builds new one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from .access import Affine, show_affine
-from .dims import Dim, Size, at_most
+from .dims import Dim, Size, at_most, evaluate, symbols
 from .dtypes import DType
 from .errors import InternalError
 from .ops import OPS, Shape, show_shape
@@ -266,7 +266,7 @@ def verify_kernel(kernel: Kernel) -> None:
         count: Size = 1
         for size in kernel.params[param].shape:
             count = count * size
-        if at_most(last + 1, count) is False:
+        if at_most(last + 1, count) is False or _past(last, count, [scope[var].extent for var, _ in at.terms]):
             raise fail(stmt, f"index {show_affine(at)} reaches {last}, past the {count} elements of {kernel.params[param].name}")
 
     def check(stmts: Sequence[Stmt], scope: dict[int, Axis], types: dict[int, DType], inside: frozenset[str]) -> None:
@@ -327,10 +327,24 @@ def verify_kernel(kernel: Kernel) -> None:
     check(kernel.body, {}, {}, frozenset())
 
 
+def _past(last: Size, count: Size, extents: Sequence[Size]) -> bool:
+    """Whether element `last` lies behind `count` elements at the ends of the dims' bounds, if the loops around it run there at all."""
+    dims = {dim.name: dim for size in (last, count, *extents) for dim in symbols(size)}
+    for sizes in ({name: max(d.lower, 1) for name, d in dims.items()}, {name: d.upper for name, d in dims.items()}):
+        if all(_value(extent, sizes) > 0 for extent in extents) and _value(last, sizes) >= _value(count, sizes):
+            return True
+    return False
+
+
+def _value(size: Size, sizes: Mapping[str, int]) -> int:
+    return size if isinstance(size, int) else evaluate(size, sizes)
+
+
 # ---------------------------------------------------------------- printed form
 def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
     def at(param: int, index: Affine) -> str:
-        return f"{kernel.params[param].name}[{show_affine(index)}]"
+        name = kernel.params[param].name if 0 <= param < len(kernel.params) else f"param{param}"  # a broken kernel is shown, too
+        return f"{name}[{show_affine(index)}]"
 
     match stmt:
         case Load():

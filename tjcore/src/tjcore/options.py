@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -73,6 +73,16 @@ def _seconds(value: Any) -> float:
     return number
 
 
+def _byte(value: Any) -> int:
+    try:
+        number = int(value, 0) if isinstance(value, str) else int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(value, (bool, float)) or not 0 <= number <= 255:
+        raise ValueError("expected a byte such as 0xff (NaN in every float) or 0")
+    return number
+
+
 def _path(value: Any) -> str:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(path, str):
@@ -117,6 +127,7 @@ _READERS: dict[str, tuple[Any, Any, str]] = {
     "dump": (_stages, None, f"stages to show, comma separated: {', '.join(STAGES)}, or all"),
     "dump_dir": (_path, None, "the folder for them; default: standard error"),
     "plugins": (_text, None, "only these plugins load, comma separated, by entry point or distribution"),
+    "fill": (_byte, None, "a byte to fill workspaces and new outputs with before each call, to find what is read before it is written"),
     "compile_timeout": (_seconds, 600.0, "seconds that a compiler may take for one library"),
 }
 
@@ -206,6 +217,8 @@ class Options:
     """Where `backend` came from, for messages."""
     target: str = "native"
     reuse: bool = True
+    donate: tuple[str, ...] = ()
+    fill: int | None = None
 
     @classmethod
     def resolve(
@@ -217,6 +230,7 @@ class Options:
         backend: str | None = None,
         target: str | None = None,
         reuse: bool = True,
+        donate: Sequence[str] = (),
     ) -> Options:
         """Arguments that are None are taken from the settings."""
         chosen = setting("backend", backend)
@@ -228,4 +242,12 @@ class Options:
             chosen.source,
             setting("target", target).value,
             either("reuse", reuse),
+            _donated(donate),
+            setting("fill").value,
         )
+
+
+def _donated(names: Any) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise GraphError(f"donate: expected the names of inputs, such as ('x',), got {shown(names)}")
+    return tuple(dict.fromkeys(names))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from .chains import find_chains
@@ -24,6 +24,8 @@ from .options import either
 from .render_c import render_kernel, render_program
 from .schedule import schedule
 from .simplify import simplify
+from .storage import Arrangement, arrange, lifetimes
+from .storage_check import verify_arrangement
 from .text import graph_dims, show_graph
 from .toolchain import C11
 
@@ -57,6 +59,10 @@ class Plan:
     symbols: tuple[Dim, ...]
     names: Mapping[Expr, str]
     program: Program
+    stored: tuple[Buffer, ...] = ()
+    """Every tensor that is stored whole and is neither input nor output, whether it has a buffer of its own or lives in another's."""
+    aliases: Mapping[int, int] = field(default_factory=dict)
+    """For each output that is written over a donated input, by their numbers: that input."""
 
     @cached_property
     def source(self) -> str:
@@ -65,19 +71,13 @@ class Plan:
 
     def lifetimes(self) -> dict[int, tuple[int, int]]:
         """For each temporary buffer: the first and the last call that touches it. What a chain touches, it touches from its first call to its last."""
-        chain_of = {at: chain for chain in self.program.chains for at in range(chain.first, chain.last + 1)}
-        spans: dict[int, tuple[int, int]] = {}
-        for at, call in enumerate(self.program.calls):
-            first, last = (chain.first, chain.last) if (chain := chain_of.get(at)) else (at, at)
-            for b in call.buffers:
-                if self.program.buffers[b].kind == "temporary":
-                    spans[b] = (spans[b][0], last) if b in spans else (first, last)
-        return spans
+        return {b: span for b, span in lifetimes(self.program).items() if self.program.buffers[b].kind == "temporary"}
 
 
-def compile_plan(outputs: Sequence[Expr], fuse: bool = True) -> Plan:
-    """The plan for `outputs`. `fuse=False` makes each op a kernel of its own; the results have the same bits."""
-    return _Planner(_checked(outputs), either("fuse", fuse)).plan()
+def compile_plan(outputs: Sequence[Expr], fuse: bool = True, reuse: bool = True, donate: Sequence[str] = ()) -> Plan:
+    """The plan for `outputs`. `fuse=False` makes each op a kernel of its own; `reuse=False` gives each stored tensor a buffer of its own, and
+    keeps the order of the graph. The results have the same bits. `donate` names inputs whose arrays may be overwritten."""
+    return _Planner(_checked(outputs), either("fuse", fuse)).plan(either("reuse", reuse), donate)
 
 
 def _checked(outputs: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -118,7 +118,7 @@ class _Planner:
         self.calls: list[Call] = []
         self.kernels: list[Kernel] = []
 
-    def plan(self) -> Plan:
+    def plan(self, reuse: bool, donate: Sequence[str]) -> Plan:
         raw = [lower(group, "k", len(self.destinations.get(group.root, [0]))) for group in self.groups]
         links = find_chains(self.groups, raw) if self.fused else []
         for chain in links:
@@ -128,8 +128,33 @@ class _Planner:
             self._add(group, kernel)
         chains = tuple(Chain(c.first, c.last, c.depth, self._scratch(c.first, c.last)) for c in links)
         program = Program(self.text, self.dims, tuple(self.buffers), tuple(self.bodies), tuple(self.calls), chains)
-        names = {node: self.buffers[b].name for node, b in self.home.items()}
-        return Plan(self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program)
+        donated = self._donated(donate)
+        scratch = {b for chain in chains for b in chain.scratch}
+        stored = tuple(b for i, b in enumerate(self.buffers) if b.kind == "temporary" and not b.per_thread and i not in scratch)
+        if not reuse:
+            names = {node: self.buffers[b].name for node, b in self.home.items()}
+            return Plan(self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program, stored)
+        arranged = arrange(program, donated)
+        verify_arrangement(program, arranged.program, arranged.order, arranged.home, donated)
+        program, home = arranged.program, arranged.home
+        names = {node: program.buffers[home[b]].name for node, b in self.home.items()}
+        kernels = [self._arranged(old, call, arranged) for old, call in zip(arranged.order, program.calls, strict=True)]
+        return Plan(self.inputs, self.outputs, tuple(kernels), self.dims, names, program, stored, arranged.aliases())
+
+    def _donated(self, names: Sequence[str]) -> frozenset[int]:
+        known = {node.arg: i for i, node in enumerate(self.inputs)}
+        for name in names:
+            if name not in known:
+                raise GraphError(f"donate: the graph has no input {shown(name)}; its inputs: {', '.join(known) or 'none'}")
+        return frozenset(known[name] for name in names)
+
+    def _arranged(self, old: int, call: Call, arranged: Arrangement) -> Kernel:
+        """What call `old` computes, by the buffers where its tensors now live."""
+        body = arranged.program.kernels[call.kernel]
+        params = zip(self.calls[old].buffers, self.bodies[self.calls[old].kernel].params, strict=True)
+        lives = [(arranged.program.buffers[arranged.home[b]].name, p.written) for b, p in params if not self.buffers[b].per_thread]
+        reads, writes = (tuple(name for name, written in lives if written is kind) for kind in (False, True))
+        return replace(self.kernels[old], name=body.name, reads=reads, writes=writes, loops=body)
 
     def _workspace(self, param: Param) -> int:
         """A buffer for what a kernel needs beside its tensors, for each thread."""

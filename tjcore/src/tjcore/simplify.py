@@ -31,8 +31,19 @@ def simplify(outputs: Sequence[Expr]) -> list[Expr]:
             if smaller is None:
                 break
             now = smaller
-        new[node] = known.setdefault(_key(now), now)
+        new[node] = _shared(now, known)
     return [new[output] for output in outputs]
+
+
+def _shared(node: Expr, known: dict[Any, Expr]) -> Expr:
+    """The one node of this key. What a rule has made is a node or two above nodes that are shared already, so this does not go deep."""
+    found = known.get(_key(node))
+    if found is not None:
+        return found
+    sources = tuple(_shared(s, known) for s in node.sources)
+    if any(a is not b for a, b in zip(sources, node.sources, strict=True)):
+        node = Expr(node.op, node.shape, node.dtype, sources, node.arg)
+    return known.setdefault(_key(node), node)
 
 
 def _key(node: Expr) -> Any:

@@ -30,14 +30,6 @@ FFI.cdef(
     void tj_graph(const tj_team *team, void *const *buffers, const int64_t *dims);
     int tj_pool_run(void (*entry)(const tj_team *, void *const *, const int64_t *), const tj_support *support,
                     void *const *buffers, const int64_t *dims, int64_t threads);
-    typedef struct tj_frame {
-      void (*entry)(const tj_team *, void *const *, const int64_t *);
-      const int64_t *dims;
-      const int64_t *offsets;
-      int64_t temporaries, arrays, data_offset, threads;
-    } tj_frame;
-    int tj_run_frame(const tj_frame *frame, char *arena, uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4, uintptr_t a5,
-                     uintptr_t a6, uintptr_t a7);
     void tj_pool_shutdown(void);
     const tj_support *tj_support_table(void);
     void *dlopen(const char *path, int flags);

@@ -64,6 +64,11 @@ def operands(op: Op, dtype: DType, size: Dim) -> tuple[Expr, ...]:
     )
 
 
+def inputs_of(label: str, dtype: DType) -> tuple[Expr, ...]:
+    """The inputs of a labelled elementwise graph."""
+    return operands(op_of(label), dtype, N)
+
+
 def op_of(label: str) -> Op:
     """The op that a label begins with."""
     return OPS[label.partition("-")[0]]

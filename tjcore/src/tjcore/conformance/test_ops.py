@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
@@ -56,7 +55,7 @@ class TestElementwise:
         label, dtype = case
         random = np.random.default_rng(1)
         for n in LENGTHS:
-            arrays = elementwise_arrays(label, dtype, lambda d, n=n, random=random: ordinary(d, (n,), random))
+            arrays = {node.arg: ordinary(node.dtype, (n,), random) for node in opcases.inputs_of(label, dtype)}
             check(compile, opcases.elementwise(dtype), label, arrays, {"N": n})
 
     @pytest.mark.parametrize("case", opcases.cases("elementwise"), ids=opcases.identify)
@@ -69,14 +68,9 @@ class TestElementwise:
         check(compile, opcases.elementwise(dtype), label, arrays, {"N": len(order)})
 
 
-def elementwise_arrays(label: str, dtype: DType, make: Callable[[DType], NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """An array for each operand of the labelled op."""
-    return {node.arg: make(node.dtype) for node in opcases.operands(opcases.op_of(label), dtype, opcases.N)}
-
-
 def special_arrays(label: str, dtype: DType) -> dict[str, NDArray[Any]]:
     """Every combination of special values of the labelled op's operands."""
-    nodes = opcases.operands(opcases.op_of(label), dtype, opcases.N)
+    nodes = opcases.inputs_of(label, dtype)
     return dict(zip((node.arg for node in nodes), combinations([node.dtype for node in nodes]), strict=True))
 
 

@@ -6,7 +6,7 @@ judges both without using either.
 
 from tjcore.memory.problem import ALIGNMENT, Allocation, Temporary, align_up
 from tjcore.memory.solver import DEFAULT_EFFORT, plan_memory
-from tjcore.memory.symbolic import Sample, Size, SymbolicBuffer, SymbolicPlan, plan_symbolic
+from tjcore.memory.symbolic import Sample, Size, SymbolicBuffer, SymbolicPlan, plan_symbolic, sample_points
 from tjcore.memory.verify import verify_plan, verify_symbolic
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "align_up",
     "plan_memory",
     "plan_symbolic",
+    "sample_points",
     "verify_plan",
     "verify_symbolic",
 ]
