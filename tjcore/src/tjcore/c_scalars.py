@@ -32,7 +32,6 @@ _ANY: dict[str, Form] = {
     "minimum": Form("tj_min_{v}({0}, {1})", "tj_min_{v}({0}, {1})"),
     "abs": Form("tj_abs_{v}({0})", "tj_abs_{v}({0})"),
     "where": Form("{0} ? {1} : {2}", "tj_select_{v}(tj_{mask_from_bool}({0}), {1}, {2})"),
-    "stop_gradient": Form("{0}", "{0}"),
     **{
         name: Form(f"{{0}} {operator} {{1}}", f"tj_{{bool_from_mask}}(tj_{function}_{{v}}({{0}}, {{1}}))")
         for name, operator, function in (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,7 @@ class Expr(Operators):
         kind = dtypes.as_dtype(dtype)
         return self if kind is self.dtype else apply("cast", (self,), kind.name)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., Expr]:
         """The op table's elementwise ops as methods: `x.exp()`, `x.less(y)`, `condition.where(x, y)`."""
         op = OPS.get(name)
         if op is None or op.kind != "elementwise" or op.samples != (None,):
@@ -244,8 +244,8 @@ def size_of(size: Size, dtype: Any = dtypes.float32) -> Expr:
     return Expr("size", (), kind, (), checked)
 
 
-def _scalar(op: str, value: Any, kind: DType) -> Expr:
-    """A Python number beside tensors of a dtype; unlike a constant it may be NaN or infinite."""
+def number(value: Any, kind: DType) -> Expr:
+    """A number beside tensors of a dtype; unlike a constant it may be NaN or infinite."""
     if isinstance(value, float) and not math.isfinite(value) and kind.kind == "float":
         return Expr("constant", (), kind, (), float(value))
     return constant(value, kind)
@@ -272,7 +272,7 @@ def elementwise(op: str, *operands: Any) -> Expr:
     nodes = []
     for value, name in zip(given, fixed, strict=True):
         wanted = dtypes.as_dtype(name) if name else kind
-        node = value if isinstance(value, Expr) else _scalar(op, value, wanted)
+        node = value if isinstance(value, Expr) else number(value, wanted)
         nodes.append(node if name else node.astype(wanted))
     shape = nodes[0].shape
     for node in nodes[1:]:
