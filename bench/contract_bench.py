@@ -60,7 +60,7 @@ double bench_run(int32_t f64, int64_t threads, int64_t reps, const tj_contract *
   job jobs[64];
   pthread_t ids[64];
   for (int64_t i = 0; i < threads; i++) {
-    job made = {{i, threads, pass, &g, 0}, contract, f64 ? tj_contract_functions.f64 : tj_contract_functions.f32, reps, 0};
+    job made = {{i, threads, pass, &g, 0}, contract, f64 ? tj_contract_f64 : tj_contract_f32, reps, 0};
     jobs[i] = made;
     if (i) pthread_create(&ids[i], 0, work, &jobs[i]);
   }
@@ -69,7 +69,7 @@ double bench_run(int32_t f64, int64_t threads, int64_t reps, const tj_contract *
   return jobs[0].seconds;
 }
 int64_t bench_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads) {
-  return tj_contract_functions.scratch(dtype, m, n, k, threads, 0);
+  return tj_contract_scratch(dtype, m, n, k, threads, 0);
 }
 """
 CDEF = """
@@ -96,7 +96,7 @@ def build(compiler: str, flags: list[str], folder: Path) -> Path:
         raise SystemExit(f"no compiler {compiler!r} on PATH; give another with --compiler")
     (folder / "harness.c").write_text(HARNESS)
     target = folder / "contract.so"
-    sources = [NATIVE / "contract.c", *sorted(NATIVE.glob("contract_[fi][0-9]*.c")), folder / "harness.c"]
+    sources = [*sorted(NATIVE.glob("contract_[fi][0-9]*.c")), folder / "harness.c"]
     always = ["-std=c11", "-ffp-contract=off", "-fPIC", "-shared", f"-I{NATIVE}", f"-DTJ_L1={cache_bytes(1, 32768)}"]
     always.append(f"-DTJ_L2={cache_bytes(2, 1048576)}")
     subprocess.run(

@@ -71,7 +71,7 @@ static void *work(void *p) { job *j = p; j->function(&j->team, &j->contract); re
 
 /* callbacks: bit 0 A, bit 1 B, bit 2 C, bit 3 A by columns, bit 4 B by columns */
 void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t callbacks) {
-  tj_contract_function *functions[] = {tj_contract_functions.f32, tj_contract_functions.f64, tj_contract_functions.i32, tj_contract_functions.i64};
+  tj_contract_function *functions[] = {tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64};
   tj_contract_fill *as[] = {a_f32, a_f64, a_i32, a_i64}, *a_columns[] = {a_columns_f32, a_columns_f64, a_columns_i32, a_columns_i64};
   tj_contract_fill *bs[] = {b_f32, b_f64, b_i32, b_i64}, *b_columns[] = {b_columns_f32, b_columns_f64, b_columns_i32, b_columns_i64};
   tj_contract_epilogue *outs[] = {out_f32, out_f64, out_i32, out_i64};
@@ -97,7 +97,7 @@ void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t 
   pthread_barrier_destroy(&barrier);
 }
 int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue) {
-  return tj_contract_functions.scratch(dtype, m, n, k, threads, epilogue);
+  return tj_contract_scratch(dtype, m, n, k, threads, epilogue);
 }
 """
 CDEF = """

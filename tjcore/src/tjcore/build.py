@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import __version__, cache, cpu
 from .c_entry import ENTRY
-from .loops import Program
+from .loops import Contract, Program, walk
 from .native_call import NativeEntry
 from .options import Options, setting
 from .plugins import choose
@@ -21,12 +21,14 @@ from .selected import Selected
 from .toolchain import Artifact, Library, SourceUnit, Toolchain
 
 NATIVE = Path(__file__).parent / "native"
-SUPPORT_FILES = ("pool.c", "call.c", "contract.c", "contract_f32.c", "contract_f64.c", "contract_i32.c", "contract_i64.c")
-SUPPORT_FUNCTIONS = ("tj_support_table", "tj_pool_run", "tj_call_slot", "tj_call_setup", "tj_pool_shutdown")
+SUPPORT_FILES = ("pool.c", "call.c")
+SUPPORT_FUNCTIONS = ("tj_support_table", "tj_pool_run", "tj_call_slot", "tj_call_setup", "tj_pool_shutdown", "tj_support_lend")
+PRODUCTS = ("f32", "f64", "i32", "i64")
+"""Element types of products, as contract.h numbers them."""
 
 _lock = threading.Lock()
-_support: dict[tuple[str, tuple[str, ...]], Library] = {}
-"""Support libraries of this process. They stay loaded for its whole life: the pool's workers sleep inside their code."""
+_libraries: dict[tuple[str, str, tuple[str, ...]], Library] = {}
+"""The shared libraries of this process. They stay loaded for its whole life: the pool's workers sleep inside their code."""
 
 
 class Built:
@@ -49,20 +51,34 @@ def build(program: Program, options: Options) -> Built:
         return Built(selected, unit, _load(selected, unit, (), options), None)
     flags = _flags(selected, unit, options)
     support = support_library(selected, options)
+    statements = (stmt for kernel in program.kernels for stmt in walk(kernel.body))
+    for dtype in dict.fromkeys(stmt.dtype.short for stmt in statements if isinstance(stmt, Contract)):
+        _lend(support, dtype, selected, options)
     return Built(selected, unit, _load(selected, unit, flags, options), support)
 
 
 def support_library(selected: Selected, options: Options) -> Library:
-    """The support library of a toolchain, built at its first use."""
-    text = (NATIVE / "support.c").read_text()
-    unit = SourceUnit("support", text, files=tuple(str(NATIVE / name) for name in SUPPORT_FILES), exports=SUPPORT_FUNCTIONS)
+    """The support library of a toolchain, built at its first use. Products are lent to it as graphs need them."""
+    return _shared("support.c", SUPPORT_FILES, SUPPORT_FUNCTIONS, selected, options)
+
+
+def _lend(support: Library, dtype: str, selected: Selected, options: Options) -> None:
+    """Give a support library the product of one element type. They are apart because building all takes seconds, and most graphs need one."""
+    product = _shared(f"contract_{dtype}.c", (), (f"tj_contract_{dtype}",), selected, options)
+    support.function("tj_support_lend")(PRODUCTS.index(dtype), product.function(f"tj_contract_{dtype}"))
+
+
+def _shared(file: str, more: tuple[str, ...], exports: tuple[str, ...], selected: Selected, options: Options) -> Library:
+    """A library made of a file in native/ (and more files), which all graphs of a toolchain share."""
+    unit = SourceUnit(Path(file).stem, (NATIVE / file).read_text(), files=tuple(str(NATIVE / name) for name in more), exports=exports)
     flags = _flags(selected, unit, options)
-    key = (selected.fingerprint(), flags)
+    key = (file, selected.fingerprint(), flags)
     with _lock:
-        library = _support.get(key)
+        library = _libraries.get(key)
         if library is None:
-            library = _support[key] = _load(selected, unit, flags, options)
-            atexit.register(library.function("tj_pool_shutdown"))
+            library = _libraries[key] = _load(selected, unit, flags, options)
+            if "tj_pool_shutdown" in exports:
+                atexit.register(library.function("tj_pool_shutdown"))
     return library
 
 

@@ -1,7 +1,7 @@
 """What a product needs beside its operands: packed blocks of an operand, and finished blocks that wait for an epilogue, in bytes per thread.
 
 In: the sizes of a product. Out: bytes as an expression in the dims, for the memory plan. Law: the same as
-`tj_contract_scratch` in native/contract.c gives, for every size (a test compares them).
+`tj_contract_scratch` in native/contract.h gives, for every size (a test compares them).
 """
 
 from __future__ import annotations

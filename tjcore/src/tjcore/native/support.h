@@ -10,4 +10,5 @@ struct tj_support {
 
 /* The table that tj_pool_run hands to the team. */
 const struct tj_support *tj_support_table(void);
+void tj_support_lend(int32_t type, tj_contract_function *product);
 #endif
