@@ -60,7 +60,7 @@ def value_and_grad(output: Function, wrt: int | Sequence[int] = 0) -> Callable[.
 def value_and_grad(output: Expr | Function, wrt: Expr | Sequence[Expr] | int | Sequence[int] = 0) -> Any:
     """A scalar output and its derivative, as `grad` gives it; of a function: the function that gives both."""
     if isinstance(output, Expr):
-        return output, grad(output, wrt)  # type: ignore[call-overload]
+        return output, grad(output, wrt)  # type: ignore[arg-type]
     if not callable(output):
         raise GraphError(f"value_and_grad: expected an Expr or a function of Exprs, got {shown(output)}")
     function = output
@@ -71,7 +71,7 @@ def value_and_grad(output: Expr | Function, wrt: Expr | Sequence[Expr] | int | S
             raise GraphError(f"grad of a function: wrt must be the position of an argument or several, got {shown(at)}")
         value = function(*arguments, **named)
         try:
-            chosen = [arguments[i] for i in ((at,) if isinstance(at, int) else at)]  # type: ignore[misc]
+            chosen = [arguments[i] for i in ((at,) if isinstance(at, int) else at)]  # type: ignore[index]
         except IndexError:
             raise GraphError(f"grad of a function: wrt is {at}, and the call has {len(arguments)} positional arguments") from None
         leaves: list[Any] = []

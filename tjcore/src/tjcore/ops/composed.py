@@ -21,17 +21,21 @@ def _infer_same(sources: tuple[Expr, ...], arg: Any) -> tuple[Shape, DType]:
     return x.shape, x.dtype
 
 
+def _apart(a: Expr, b: Expr) -> Expr:
+    """a - b, and 0 for equal infinities."""
+    apart = a - b
+    return (a.equal(b) & apart.not_equal(apart)).where(0, apart)
+
+
 def _logaddexp(node: Expr) -> Expr:
     """The larger one and what the other adds to it. Where they are equal, infinities too, that is log(2)."""
     a, b = node.sources
-    apart = a.equal(b).where(0, a - b)
-    return a.maximum(b) + (-abs(apart)).exp().log1p()
+    return a.maximum(b) + (-abs(_apart(a, b))).exp().log1p()
 
 
 def _logaddexp_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
     """The share of each in the sum: smooth where they are equal, which the maximum is not."""
-    a, b = node.sources
-    apart = a.equal(b).where(0, a - b)
+    apart = _apart(*node.sources)
     return g * apart.sigmoid(), g * (-apart).sigmoid()
 
 
