@@ -63,7 +63,14 @@ def show_affine(at: Affine, name: Callable[[int], str] = lambda v: f"i{v}") -> s
     return " + ".join(parts) or "0"
 
 
-Index = tuple[Affine, ...]
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The index of an element in a tensor whose axes are counted through as one, the last fastest."""
+
+    at: Affine
+
+
+Index = tuple[Affine, ...] | Whole
 ZERO = Affine()
 
 
@@ -75,7 +82,22 @@ def identity(rank: int) -> Index:
 def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
     """Where element `at` of `node` reads its source number `position`; `inner` is the variable that a reduction or a product runs over."""
     source = node.sources[position]
+    if isinstance(at, Whole):
+        return _source_of_whole(node, source, at)
     match node.op:
+        case "slice":
+            axis, start, _, step = node.arg
+            return (*at[:axis], at[axis].scale(step) + Affine((), start), *at[axis + 1 :])
+        case "windows":
+            axis, _, _, stride, dilation = node.arg
+            return (*at[:axis], at[axis].scale(stride) + at[-1].scale(dilation), *at[axis + 1 : -1])
+        case "reshape":
+            groups = split_axes(source.shape, node.shape)
+            if groups is None:
+                return Whole(flat(at, node.shape))
+            return tuple(flat(at[first:last], node.shape[first:last]) for first, last in groups)
+        case "concat":  # each part has loops of its own (lower.py)
+            return at
         case "expand_dims":
             return at[: node.arg] + at[node.arg + 1 :]
         case "squeeze":
@@ -97,6 +119,38 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
     return at
 
 
+def passes_whole(node: Expr) -> bool:
+    """Whether an element of the node has the same number, counted through all axes, in its sources."""
+    if node.op == "broadcast_to":
+        return all(size == 1 for size in node.sources[0].shape)
+    return node.op in ("reshape", "expand_dims", "squeeze") or OPS[node.op].kind in ("elementwise", "leaf")
+
+
+def _source_of_whole(node: Expr, source: Expr, at: Whole) -> Index:
+    if node.op == "broadcast_to" and passes_whole(node):
+        return tuple(ZERO for _ in source.shape)
+    return at  # where it does not pass, fusion stores the node, and this is never read
+
+
+@lru_cache(maxsize=4096)
+def split_axes(old: Shape, new: Shape) -> tuple[tuple[int, int], ...] | None:
+    """For each old axis the range of new axes that it is split into; None where axes are merged."""
+    groups: list[tuple[int, int]] = []
+    at = 0
+    for i, size in enumerate(old):
+        first, product = at, 1
+        while not same(product, size):
+            if at == len(new):
+                return None
+            product = product * new[at]  # type: ignore[assignment]
+            at += 1
+        if i == len(old) - 1:
+            while at < len(new) and new[at] == 1:
+                at += 1
+        groups.append((first, at))
+    return tuple(groups) if at == len(new) else None
+
+
 @lru_cache(maxsize=4096)
 def strides(shape: Shape) -> tuple[Size, ...]:
     """Elements to step per axis in a C-contiguous tensor."""
@@ -110,6 +164,8 @@ def strides(shape: Shape) -> tuple[Size, ...]:
 
 def flat(at: Index, shape: Shape) -> Affine:
     """The element offset of `at` in a C-contiguous tensor."""
+    if isinstance(at, Whole):
+        return at.at
     total = ZERO
     for index, stride in zip(at, strides(shape), strict=True):
         total = total + index.scale(stride)

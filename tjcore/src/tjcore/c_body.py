@@ -226,6 +226,11 @@ class KernelWriter:
         ]
 
     def loop(self, stmt: Loop, pad: str) -> list[str]:
+        if stmt.share and sum(isinstance(s, Loop) and s.share for s in self.kernel.body) > 1:  # each with its own first and last
+            return [f"{pad}{{", *self._loop(stmt, pad + "  "), f"{pad}}}"]
+        return self._loop(stmt, pad)
+
+    def _loop(self, stmt: Loop, pad: str) -> list[str]:
         first, last = "0", self.size(stmt.axis.extent)
         out: list[str] = []
         if stmt.share:

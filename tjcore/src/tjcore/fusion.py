@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .access import Index, identity, source_index
+from .access import Index, Whole, identity, passes_whole, source_index
 from .graph import Expr, toposort
 from .native.functions import FUNCTIONS
 from .ops import OPS, same
@@ -28,6 +28,9 @@ _EFFORT = {"div": 4, "sqrt": 4, "floor_divide": 16, "remainder": 16, "fmod": 16,
 """Operations that count for more than one: what a function costs, in additions."""
 MAX_INDICES = 4
 """At how many different indices one kernel may compute a node (y and its transpose are two)."""
+
+ANCHORS = ("reduce", "contract", "join")
+"""Kinds of ops of which a kernel computes one at most."""
 
 Zone = Literal["outer", "inner", "operand"]
 Use = tuple[Index, Zone]
@@ -83,13 +86,13 @@ class _Choice:
                 self.homes[node] = homes
                 for root in homes:
                     self.sizes[root] += 1
-                    if OPS[node.op].kind in ("reduce", "contract"):
+                    if OPS[node.op].kind in ANCHORS:
                         self.anchors[root] = node
             else:
                 self.homes[node] = {node: {(identity(len(node.shape)), "outer")}}
                 self.sizes[node] = 1
                 self.reasons[node] = why
-                if OPS[node.op].kind in ("reduce", "contract"):
+                if OPS[node.op].kind in ANCHORS:
                     self.anchors[node] = node
         return frozenset(self.reasons), self.anchors, self.reasons
 
@@ -113,6 +116,10 @@ class _Choice:
             return "is an output"
         if not self.enabled:
             return self._why_root_unfused(node)
+        if kind == "join":
+            return "its parts have loops of their own"
+        if not passes_whole(node) and any(isinstance(at, Whole) for uses in homes.values() for at, _ in uses):
+            return "its reader counts through all its axes as one"
         if kind in ("reduce", "contract"):
             return self._why_no_epilogue(node, homes)
         if any(len(uses) > MAX_INDICES for uses in homes.values()):

@@ -19,11 +19,10 @@ from .dtypes import DType
 from .errors import GraphError, shown
 from .operators import Operators
 from .ops import OPS, Shape, broadcast_shapes, check_axes, check_axis, check_shape, same, show_shape
+from .shaping import Axes, Shaping
 
-Axes = int | Sequence[int] | None
 
-
-class Expr(Operators):
+class Expr(Operators, Shaping):
     """An immutable tensor expression: `op` of `sources` with `arg`, of a `shape` (Dims and ints) and a `dtype`.
 
     Compared and hashed by identity. Write `x + y`, `x @ w`, `x.relu()`, `x.sum(axis)`...; nothing is computed until it is compiled.
@@ -125,9 +124,15 @@ class Expr(Operators):
         """A new axis of size 1 at `axis` of the result, as `numpy.expand_dims`."""
         return apply("expand_dims", (self,), check_axis("expand_dims", axis, self.rank, new=True))
 
-    def squeeze(self, axis: int) -> Expr:
-        """Without `axis`, whose declared size must be the int 1."""
-        return apply("squeeze", (self,), check_axis("squeeze", axis, self.rank))
+    def squeeze(self, axis: int | Sequence[int]) -> Expr:
+        """Without `axis`, or several axes, whose declared size must be the int 1."""
+        out = self
+        for at in reversed(check_axes("squeeze", () if axis is None else axis, self.rank)):
+            out = apply("squeeze", (out,), at)
+        return out
+
+    def _node(self, op: str, arg: Any) -> Expr:
+        return apply(op, (self,), arg)
 
     def broadcast_to(self, shape: Sequence[Size]) -> Expr:
         """Stretched to `shape`: axes of declared size 1 repeat, new axes appear in front. Symbols may be new ones."""

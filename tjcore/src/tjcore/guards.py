@@ -6,16 +6,17 @@ that names the input, the axis, what was expected and what came. Nothing is allo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .dims import Dim, Size, evaluate, symbols
+from .dims import Dim, Size, at_most, evaluate, symbols
 from .errors import CallError, DtypeError, shown
 from .graph import Expr
-from .ops import show_shape
+from .ops import same, show_shape
+from .ops.movement import count, slice_bounds, windows_bounds
 
 
 class Guards:
@@ -23,6 +24,7 @@ class Guards:
 
     def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim], nodes: Sequence[Expr] = ()) -> None:
         self.filled = list(dict.fromkeys((n.op, n.sources[0].shape[n.arg]) for n in nodes if n.op in ("max", "min")))
+        self.moves = [move for n in dict.fromkeys(nodes) if n.op in ("slice", "windows", "reshape") for move in _moves(n)]
         self.inputs = [_Input(node, i) for i, node in enumerate(inputs)]
         self.names = frozenset(g.name for g in self.inputs)
         self.symbols = tuple(symbols)
@@ -53,6 +55,8 @@ class Guards:
         for op, size in self.filled:
             if evaluate(size, sizes) == 0:
                 raise CallError(f"{op}: the axis of size {size} is empty in this call, and nothing has no {op}; give at least one element")
+        for move in self.moves:
+            move.check(sizes)
         return given, tuple(sizes[d.name] for d in self.symbols)
 
     def complete(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,6 +102,42 @@ class Guards:
             parts.append(f"unexpected input{'s' * (len(extra) > 1)} {', '.join(map(repr, extra))}")
         expected = ", ".join(repr(g.name) for g in self.inputs) or "no inputs"
         return CallError(f"{' and '.join(parts)}; expected {expected}")
+
+
+class _Move(NamedTuple):
+    """A comparison of sizes on which a view rests, and that could not be decided while the graph was built."""
+
+    what: str
+    length: Size
+    low: Size
+    sign: str
+    high: Size
+
+    def check(self, sizes: Mapping[str, int]) -> None:
+        if self.length is not self.low and evaluate(self.length, sizes) == 0:
+            return  # an empty part lies nowhere
+        low, high = evaluate(self.low, sizes), evaluate(self.high, sizes)
+        if low > high or (self.sign == "==" and low != high):
+            known = ", ".join(f"{d.name} = {sizes[d.name]}" for d in dict.fromkeys((*symbols(self.low), *symbols(self.high))))
+            raise CallError(
+                f"{self.what}: needs {self.low} {self.sign} {self.high}, but that is {low} {self.sign} {high} in this call, where {known}"
+            )
+
+
+def _moves(node: Expr) -> Iterator[_Move]:
+    (x,) = node.sources
+    if node.op == "reshape":
+        have, want = count(x.shape), count(node.shape)
+        if not same(have, want):
+            yield _Move(f"reshape of {show_shape(x.shape)} to {show_shape(node.shape)}", 1, have, "==", want)
+        return
+    axis, *arg = node.arg
+    size = x.shape[axis]
+    what = f"{node.op} of axis {axis} of shape {show_shape(x.shape)}"
+    length = arg[1] if node.op == "slice" else arg[0]
+    for low, high in slice_bounds(size, *arg) if node.op == "slice" else windows_bounds(size, *arg):
+        if at_most(low, high) is not True:
+            yield _Move(what, low if high is length else length, low, "<=", high)
 
 
 class _Input:

@@ -329,12 +329,14 @@ def verify_kernel(kernel: Kernel) -> None:
 
 
 def _past(last: Size, count: Size, extents: Sequence[Size]) -> bool:
-    """Whether element `last` lies behind `count` elements at the ends of the dims' bounds, if the loops around it run there at all."""
+    """Whether element `last` lies behind `count` elements at both ends of the dims' bounds, where the loops around it run there at all.
+
+    At one end alone it may: a part that is not there at all sizes is checked at the call, before anything runs (guards.py).
+    """
     dims = {dim.name: dim for size in (last, count, *extents) for dim in symbols(size)}
-    for sizes in ({name: max(d.lower, 1) for name, d in dims.items()}, {name: d.upper for name, d in dims.items()}):
-        if all(_value(extent, sizes) > 0 for extent in extents) and _value(last, sizes) >= _value(count, sizes):
-            return True
-    return False
+    ends = ({name: max(d.lower, 1) for name, d in dims.items()}, {name: d.upper for name, d in dims.items()})
+    runs = [sizes for sizes in ends if all(_value(extent, sizes) > 0 for extent in extents)]
+    return bool(runs) and all(_value(last, sizes) >= _value(count, sizes) for sizes in runs)
 
 
 def _value(size: Size, sizes: Mapping[str, int]) -> int:

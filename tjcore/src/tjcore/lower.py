@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from . import dtypes
-from .access import Index, along, flat, identity, source_index
+from .access import Affine, Index, Whole, along, flat, identity, source_index
+from .dims import Size
 from .dtypes import DType
 from .errors import InternalError
 from .fusion import Group
@@ -25,6 +26,8 @@ FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     """The kernel that computes the group's root into `destinations` buffers of its shape."""
     root, anchor = group.root, group.anchor
+    if root.op == "concat":
+        return _join(group, name, destinations)
     writes = [Param(f"y{i}", root.dtype, root.shape, True, len(root.shape)) for i in range(destinations)]
     emitter = _Emitter({node: i for i, node in enumerate(group.reads)})
     rank = len(root.shape)
@@ -53,9 +56,34 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     return Kernel(name, _note(group), (*reads, *writes), body)
 
 
+def _join(group: Group, name: str, destinations: int) -> Kernel:
+    """Tensors joined along an axis: loops for each part, which store it behind those before."""
+    root = group.root
+    emitter = _Emitter({node: i for i, node in enumerate(group.reads)})
+    at = identity(len(root.shape))
+    assert not isinstance(at, Whole)
+    start: Size = 0
+    nests: list[Stmt] = []
+    for part in root.sources:
+        body: list[Stmt] = []
+        value = emitter.emit(part, at, body, {})
+        place = (*at[: root.arg], at[root.arg] + Affine((), start), *at[root.arg + 1 :])
+        body += [Store(len(group.reads) + i, flat(place, root.shape), value) for i in range(destinations)]
+        inside = tuple(body)
+        for var, size in reversed(list(enumerate(part.shape))):
+            inside = (Loop(Axis(var, size), inside),)
+        nests += inside
+        start = start + part.shape[root.arg]
+    reads = [Param(f"x{i}", node.dtype, node.shape, False) for i, node in enumerate(group.reads)]
+    writes = [Param(f"y{i}", root.dtype, root.shape, True) for i in range(destinations)]
+    return Kernel(name, _note(group), (*reads, *writes), tuple(nests))
+
+
 def _note(group: Group) -> str:
     """The ops of a kernel as a comment says them: in order, runs of one op counted."""
-    names = [m.op for m in group.members if m.op not in ("constant", "size", "broadcast_to", "expand_dims", "squeeze")] or [group.root.op]
+    names = [m.op for m in group.members if m.op not in ("constant", "size", "broadcast_to", "expand_dims", "squeeze", "reshape")] or [
+        group.root.op
+    ]
     words: list[str] = []
     i = 0
     while i < len(names):
@@ -98,7 +126,7 @@ class _Emitter:
             if here in self.params:
                 reg, param = self.new(), self.params[here]
                 body.append(Load(reg, here.dtype, param, flat(index, here.shape)))
-                own = next((k for k, at in enumerate(index) if at != along(k)), len(index))
+                own = 0 if isinstance(index, Whole) else next((k for k, at in enumerate(index) if at != along(k)), len(index))
                 self.own[param] = min(own, self.own.get(param, own))
             elif here.op == "constant":
                 reg = self.new()

@@ -10,7 +10,8 @@ import math
 
 from .functions.elementwise import logaddexp, operand, stop_gradient
 from .functions.statistics import logsumexp, var
-from .graph import Axes, Expr, elementwise, reduce
+from .graph import Expr, elementwise, reduce
+from .shaping import Axes
 
 
 def relu(x: Expr, /) -> Expr:

@@ -19,16 +19,32 @@ def schedule(kernel: Kernel) -> Kernel:
     """The kernel ready for rendering."""
     if isinstance(kernel.body[0], Contract):
         return kernel
-    axes, body = _nest(kernel.body)
-    axes, body = _drop_unit(axes, body)
+    if _several(kernel):
+        return replace(kernel, body=tuple(stmt for nest in kernel.body for stmt in _part((nest,))))
+    return replace(kernel, body=_schedule(kernel.body))
+
+
+def _several(kernel: Kernel) -> bool:
+    """Whether loops stand side by side, as for what is joined; each is then shared out by itself."""
+    return len(kernel.body) > 1 and all(isinstance(stmt, Loop) for stmt in kernel.body)
+
+
+def _part(nest: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """One of several, always with a loop, since what lies in none would be done by each thread."""
+    done = _schedule(nest)
+    return done if any(isinstance(stmt, Loop) for stmt in done) else (Loop(Axis(0, 1), done, share=True),)
+
+
+def _schedule(nest: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    every, body = _nest(nest)
+    axes, body = _drop_unit(every, body)
     axes, body = _merge(axes, body)
-    axes = _innermost_last(axes, body)
-    return replace(kernel, body=_build(axes, body))
+    return _build(_innermost_last(axes, body), body)
 
 
 def schedule_rows(kernel: Kernel, depth: int) -> Kernel | None:
     """The kernel as a link of a chain: its first `depth` axes as one outermost loop; None where they do not run through as one."""
-    if isinstance(kernel.body[0], Contract):
+    if isinstance(kernel.body[0], Contract) or _several(kernel):
         return None
     axes, body = _nest(kernel.body)
     rows, body = _drop_unit(axes[:depth], body)

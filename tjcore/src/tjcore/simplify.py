@@ -167,6 +167,31 @@ def _broadcast(node: Expr) -> Expr | None:
     return x if len(x.shape) == len(node.shape) and all(map(same, x.shape, node.shape)) else None
 
 
+def _reshape(node: Expr) -> Expr | None:
+    (x,) = node.sources
+    if x.op == "reshape":
+        return apply("reshape", x.sources, node.arg)
+    return x if len(x.shape) == len(node.shape) and all(map(same, x.shape, node.shape)) else None
+
+
+def _slice(node: Expr) -> Expr | None:
+    (x,) = node.sources
+    axis, start, length, step = node.arg
+    if start == 0 and step == 1 and same(length, x.shape[axis]):
+        return x
+    if x.op == "slice" and x.arg[0] == axis:
+        _, first, _, by = x.arg
+        return apply("slice", x.sources, (axis, first + start * by, length, by * step))
+    return None
+
+
+def _concat(node: Expr) -> Expr | None:
+    parts = tuple(s for s in node.sources if s.shape[node.arg] != 0) or node.sources[:1]
+    if len(parts) == 1:
+        return parts[0]
+    return None if len(parts) == len(node.sources) else apply("concat", parts, node.arg)
+
+
 _RULES: dict[str, Rule] = {
     "add": _add,
     "sub": _sub,
@@ -178,4 +203,7 @@ _RULES: dict[str, Rule] = {
     "expand_dims": _expand_dims,
     "squeeze": _squeeze,
     "broadcast_to": _broadcast,
+    "reshape": _reshape,
+    "slice": _slice,
+    "concat": _concat,
 }

@@ -250,6 +250,13 @@ class _Homes:
                 ]
                 sources.sort(key=lambda b: (b in free) is (kind == "temporary"))  # an output over an input is one less to bring
                 for source in sources:
+                    # A part may be stored over what it is taken from, so the two need not have one size.
+                    if self.buffers[source].shape != self.buffers[target].shape:
+                        gone, kept = (source, target) if kind == "output" else (target, source)
+                        if source in free and kind == "output":
+                            continue  # the caller gets the donated array itself
+                        if at_most(bytes_of(self.buffers[gone]), bytes_of(self.buffers[kept])) is not True:
+                            continue
                     if self._merge(at, source, target, users[source]):
                         kept, gone = (target, source) if kind == "output" and source in self.whole else (source, target)
                         self._rename(gone, kept, users[gone])

@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from .dims import Dim, Size, collect_dims, parse_size
+from .dims import Dim, Size, SizeExpr, collect_dims, parse_size
 from .dtypes import as_dtype
 from .errors import GraphError, shown
 from .graph import Expr, apply, check_outputs, input, number, size_of, toposort
@@ -46,7 +46,9 @@ def show_graph(outputs: Sequence[Expr]) -> str:
 def graph_dims(nodes: Sequence[Expr]) -> dict[str, Dim]:
     """Every symbol of the nodes' shapes by name; GraphError for one name with two different bounds."""
     distinct = dict.fromkeys(size for node in nodes for size in node.shape if not isinstance(size, int))
-    distinct |= dict.fromkeys(node.arg for node in nodes if node.op == "size")
+    for node in nodes:
+        given = node.arg if isinstance(node.arg, tuple) else (node.arg,)
+        distinct |= dict.fromkeys(size for size in given if isinstance(size, (Dim, SizeExpr)))
     return collect_dims([tuple(distinct)])
 
 
@@ -113,7 +115,7 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     while rest.startswith("%"):
         word, _, rest = rest.partition(" ")
         sources.append(_source(word, nodes))
-    if len(sources) != OPS[op].arity:
+    if OPS[op].arity >= 0 and len(sources) != OPS[op].arity:
         raise GraphError(f"{op} takes {OPS[op].arity} sources, got {len(sources)}")
     arg: Any = None
     if rest.startswith("("):

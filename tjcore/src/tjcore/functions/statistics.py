@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
-from ..graph import Axes, Expr, reduce, size_of
+from ..graph import Expr, reduce, size_of
 from ..ops import check_axes
+from ..shaping import Axes
 from .elementwise import operand, stop_gradient
 
 
