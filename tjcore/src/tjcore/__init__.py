@@ -6,8 +6,8 @@ once for every size (`CompiledGraph`), and call it with NumPy arrays.
 
 __version__ = "0.1.0"
 
-from . import errors
-from .autodiff import grad
+from . import errors, functions, nn
+from .autodiff import grad, value_and_grad, vjp
 from .dims import Dim, SizeExpr
 from .dtypes import DType, bool_, float32, float64, int32, int64, uint8
 from .errors import (
@@ -24,6 +24,7 @@ from .errors import (
     ToolchainError,
     ToolchainUnavailable,
 )
+from .functions import *  # noqa: F403 - their names are listed in functions.__all__
 from .graph import Expr, constant, input, matmul
 from .memory import Allocation, Temporary, plan_memory, verify_plan
 from .options import configure, setting, settings
@@ -35,7 +36,8 @@ from .reference import evaluate_graph
 from .runtime import CallMemory, CompiledGraph
 from .text import read_graph, show_graph
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 - strings, from another module
+    *functions.__all__,
     "Allocation",
     "BudgetError",
     "CacheError",
@@ -74,6 +76,7 @@ __all__ = [
     "int32",
     "int64",
     "matmul",
+    "nn",
     "plan_memory",
     "read_graph",
     "release_memory",
@@ -81,5 +84,7 @@ __all__ = [
     "settings",
     "show_graph",
     "uint8",
+    "value_and_grad",
     "verify_plan",
+    "vjp",
 ]

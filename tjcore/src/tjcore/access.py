@@ -87,7 +87,7 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
         case "transpose":
             back = dict(zip(node.arg, at, strict=True))
             return tuple(back[axis] for axis in range(len(at)))
-        case "sum" | "max" | "min":
+        case "sum" | "prod" | "max" | "min":
             return (*at[: node.arg], along(inner), *at[node.arg :])
         case "matmul":
             rows, cols = at

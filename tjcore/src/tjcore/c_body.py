@@ -160,7 +160,7 @@ class KernelWriter:
                 case SizeOf():
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = ({stmt.dtype.c})({self.size(stmt.size)});")
                 case Let():
-                    text = scalar_c(stmt.op, stmt.dtype, [self.scalar(a) for a in stmt.args])
+                    text = scalar_c(stmt.op, stmt.dtype, [self.scalar(a) for a in stmt.args], [self.types[a] for a in stmt.args])
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {text};")
                 case Store():
                     out.append(f"{pad}{self.kernel.params[stmt.param].name}[{self.index(stmt.at)}] = {self.scalar(stmt.value)};")
@@ -194,7 +194,8 @@ class KernelWriter:
                     text = f"tj_splat_{v}(({stmt.dtype.c})({self.size(stmt.size)}))"
                 case Let():
                     v = self.vtype(stmt.reg)
-                    text = vector_c(stmt.op, stmt.dtype, self.lanes, [self.vector(a, known) for a in stmt.args])
+                    values, types = [self.vector(a, known) for a in stmt.args], [self.types[a] for a in stmt.args]
+                    text = vector_c(stmt.op, stmt.dtype, self.lanes, values, types)
                 case Store():
                     v, address = self.vtype(stmt.value), f"{self.kernel.params[stmt.param].name} + {self.index(stmt.at)}"
                     stride = stmt.at.coefficient(var)

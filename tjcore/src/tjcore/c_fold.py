@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .c_scalars import combine, identity, literal, vector_type
+from .c_scalars import combine, identity, nothing, vector_type
 from .loops import Fold, Let, Load, Loop, SizeOf, Stmt
 from .numerics import BLOCK_STEPS, lanes_of
 
@@ -62,7 +62,7 @@ def fold_along(w: KernelWriter, fold: Fold) -> str:
     lines = [
         f"static inline {c} {call(name, *w.declare(whole) or ['void'])} {{",
         f"  const int64_t count = {w.size(fold.axis.extent)};",
-        f"  if (count == 0) return {literal(0, fold.dtype)};",
+        f"  if (count == 0) return {nothing(fold.op, fold.dtype)};",
         f"  if (count <= {block}) return {call(name + '_block', '0', 'count', *given)};",
         f"  tj_tree_{suffix} tree;",
         "  tree.count = tree.top = 0;",
@@ -193,7 +193,7 @@ def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
         "  if (tree.top) {",
         f"    tj_finish_rows_{suffix}(&tree, out, width);",
         "  } else {",
-        f"    for (int64_t t = 0; t < width; t++) out[t] = {literal(0, fold.dtype)};",
+        f"    for (int64_t t = 0; t < width; t++) out[t] = {nothing(fold.op, fold.dtype)};",
         "  }",
         "}",
     ]

@@ -5,6 +5,7 @@ In: names, NumPy dtypes or `DType` values. Out: `DType` values, one object per t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -63,6 +64,26 @@ def as_dtype(value: object) -> DType:
         pass
     names = ", ".join(d.name for d in DTYPES)
     raise GraphError(f"dtype: expected one of {names}, got {shown(value)}")
+
+
+def result(kinds: Sequence[DType], numbers: Sequence[object]) -> DType:
+    """What tensors of `kinds` and Python's `numbers` combine to: a number only changes the kind (bool < int < float), to the widest of it."""
+    dtype: DType | None = None
+    for kind in kinds:
+        dtype = kind if dtype is None else promote(dtype, kind)
+    for number in numbers:
+        if isinstance(number, (bool, np.bool_)):
+            least = bool_
+        else:
+            least = int64 if isinstance(number, (int, np.integer)) else float64
+        if dtype is None or _RANK[least.kind] > _RANK[dtype.kind]:
+            dtype = least
+    if dtype is None:
+        raise GraphError("dtype: nothing to combine")
+    return dtype
+
+
+_RANK: dict[Kind, int] = {"bool": 0, "uint": 1, "int": 1, "float": 2}
 
 
 def promote(a: DType, b: DType) -> DType:

@@ -19,7 +19,7 @@ from .lower import lower
 from .ops import show_shape
 from .options import STAGES, setting
 from .program import Plan
-from .simplify import simplify
+from .simplify import prepare
 from .text import show_graph
 
 
@@ -27,7 +27,7 @@ def dump_plan(plan: Plan, layout: Layout, fused: bool) -> None:
     """The stages up to the memory plan. Before the build, so that they are there when a compiler refuses the source."""
     makers: dict[str, Callable[[], str]] = {
         "graph": lambda: show_graph(plan.outputs),
-        "simplified": lambda: show_graph(simplify(plan.outputs) if fused else plan.outputs),
+        "simplified": lambda: show_graph(prepare(plan.outputs, fused)),
         "groups": lambda: show_groups(plan),
         "loops": lambda: show_loops(plan, fused),
         "scheduled": lambda: "\n\n".join(show_kernel(kernel) for kernel in plan.program.kernels) + "\n",
@@ -66,7 +66,7 @@ def show_groups(plan: Plan) -> str:
 
 def show_loops(plan: Plan, fused: bool) -> str:
     """The kernels as they were lowered, before scheduling; of equal ones the first."""
-    final = simplify(plan.outputs) if fused else list(plan.outputs)
+    final = prepare(plan.outputs, fused)
     shown: dict[str, str] = {}
     groups = fuse(final, fused)
     for kernel, number in zip(plan.kernels, plan.order, strict=True):

@@ -24,7 +24,7 @@ MAX_NODES = 64
 """Nodes in one kernel: compilers are not linear in the length of a loop body, so long chains are cut."""
 MAX_RECOMPUTED_OPS = 8
 """Arithmetic operations that may be repeated in another kernel instead of storing their result."""
-_EFFORT = {"div": 4, "sqrt": 4, **dict.fromkeys(FUNCTIONS, 16)}
+_EFFORT = {"div": 4, "sqrt": 4, "floor_divide": 16, "remainder": 16, "fmod": 16, **dict.fromkeys(FUNCTIONS, 16)}
 """Operations that count for more than one: what a function costs, in additions."""
 MAX_INDICES = 4
 """At how many different indices one kernel may compute a node (y and its transpose are two)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from . import dtypes
 from .dims import Size
 from .dtypes import DType
 from .errors import GraphError, shown
-from .ops import OPS, Shape, broadcast_shapes, check_axis, check_shape, same, show_shape
+from .operators import Operators
+from .ops import OPS, Shape, broadcast_shapes, check_axes, check_axis, check_shape, same, show_shape
+
+Axes = int | Sequence[int] | None
 
 
-class Expr:
+class Expr(Operators):
     """An immutable tensor expression: `op` of `sources` with `arg`, of a `shape` (Dims and ints) and a `dtype`.
 
     Compared and hashed by identity. Write `x + y`, `x @ w`, `x.relu()`, `x.sum(axis)`...; nothing is computed until it is compiled.
@@ -73,41 +76,11 @@ class Expr:
     def rank(self) -> int:
         return len(self.shape)
 
-    def __add__(self, other: Any) -> Expr:
-        return _binary("add", self, other)
+    def _with(self, op: str, *others: Any, swapped: bool = False) -> Expr:
+        return elementwise(op, *others, self) if swapped else elementwise(op, self, *others)
 
-    def __radd__(self, other: Any) -> Expr:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: Any) -> Expr:
-        return _binary("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Expr:
-        return _binary("sub", other, self)
-
-    def __mul__(self, other: Any) -> Expr:
-        return _binary("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Expr:
-        return _binary("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Expr:
-        return _binary("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Expr:
-        return _binary("div", other, self)
-
-    def __abs__(self) -> Expr:
-        return apply("abs", (self,))
-
-    def __neg__(self) -> Expr:
-        return apply("neg", (self,))
-
-    def __matmul__(self, other: Any) -> Expr:
-        return matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Expr:
-        return matmul(other, self)
+    def _matmul(self, other: Any, swapped: bool = False) -> Expr:
+        return matmul(other, self) if swapped else matmul(self, other)
 
     def relu(self) -> Expr:
         """`x if x > 0 else 0`, so 0 for NaN and for -0.0."""
@@ -118,32 +91,35 @@ class Expr:
         return apply("positive", (self,))
 
     def equals(self, other: Any) -> Expr:
-        """1 where the two are equal, else 0 (NaN equals nothing), in the operands' dtype."""
-        return _binary("equals", self, other)
+        """1 where the two are equal, else 0 (NaN equals nothing), in the operands' dtype; `equal` gives bools."""
+        return elementwise("equals", self, other)
 
     def maximum(self, other: Any) -> Expr:
         """The larger of the two, NaN if one is, as `numpy.maximum`."""
-        return _binary("maximum", self, other)
+        return elementwise("maximum", self, other)
 
     def minimum(self, other: Any) -> Expr:
         """The smaller of the two, NaN if one is, as `numpy.minimum`."""
-        return _binary("minimum", self, other)
+        return elementwise("minimum", self, other)
 
     def pow(self, other: Any) -> Expr:
         """This to the power of the other, as `numpy.power`."""
-        return _binary("pow", self, other)
-
-    __pow__ = pow
+        return power(self, other)
 
     def sqrt(self) -> Expr:
-        return apply("sqrt", (self,))
+        return elementwise("sqrt", self)
 
-    def __getattr__(self, name: str) -> Any:
-        """The op table's functions of one operand as methods: `x.exp()`, `x.tanh()`."""
+    def astype(self, dtype: Any) -> Expr:
+        """The same values as another type (docs/numerics.md says what becomes of those that do not fit)."""
+        kind = dtypes.as_dtype(dtype)
+        return self if kind is self.dtype else apply("cast", (self,), kind.name)
+
+    def __getattr__(self, name: str) -> Callable[..., Expr]:
+        """The op table's elementwise ops as methods: `x.exp()`, `x.less(y)`, `condition.where(x, y)`."""
         op = OPS.get(name)
-        if op is None or op.kind != "elementwise" or op.arity != 1:
+        if op is None or op.kind != "elementwise" or op.samples != (None,):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return lambda: apply(name, (self,))
+        return lambda *others: elementwise(name, self, *others)
 
     def expand_dims(self, axis: int) -> Expr:
         """A new axis of size 1 at `axis` of the result, as `numpy.expand_dims`."""
@@ -178,22 +154,41 @@ class Expr:
             raise GraphError(f"permute: axes must be a sequence of ints, got {shown(axes)}")
         return apply("transpose", (self,), tuple(check_axis("permute", a, self.rank) for a in axes))
 
-    def sum(self, axis: int = -1) -> Expr:
-        """The sum over one axis, by the documented tree (docs/numerics.md)."""
-        return apply("sum", (self,), check_axis("sum", axis, self.rank))
+    def sum(self, axis: Axes = -1, keepdims: bool = False) -> Expr:
+        """The sum over one or several axes (None: all), by the documented tree (docs/numerics.md)."""
+        return reduce("sum", self, axis, keepdims)
 
-    def max(self, axis: int = -1) -> Expr:
-        """The largest over one axis; NaN if one is, as `numpy.max`. A call with an empty axis is refused."""
-        return apply("max", (self,), check_axis("max", axis, self.rank))
+    def prod(self, axis: Axes = -1, keepdims: bool = False) -> Expr:
+        """The product over one or several axes (None: all), by the tree of sums."""
+        return reduce("prod", self, axis, keepdims)
 
-    def min(self, axis: int = -1) -> Expr:
-        """The smallest over one axis; NaN if one is, as `numpy.min`. A call with an empty axis is refused."""
-        return apply("min", (self,), check_axis("min", axis, self.rank))
+    def max(self, axis: Axes = -1, keepdims: bool = False) -> Expr:
+        """The largest over one or several axes; NaN if one is, as `numpy.max`. A call with an empty axis is refused."""
+        return reduce("max", self, axis, keepdims)
 
-    def mean(self, axis: int = -1) -> Expr:
-        """The sum over one axis divided by its size."""
-        axis = check_axis("mean", axis, self.rank)
-        return self.sum(axis) / size_of(self.shape[axis], self.dtype)
+    def min(self, axis: Axes = -1, keepdims: bool = False) -> Expr:
+        """The smallest over one or several axes; NaN if one is, as `numpy.min`. A call with an empty axis is refused."""
+        return reduce("min", self, axis, keepdims)
+
+    def mean(self, axis: Axes = -1, keepdims: bool = False) -> Expr:
+        """The sum over one or several axes divided by how many elements that is; of integers in float64."""
+        axes = check_axes("mean", axis, self.rank)
+        x = self if self.dtype.kind == "float" else self.astype(dtypes.float64)
+        return reduce("sum", x, axes, keepdims) / size_of(math.prod(self.shape[a] for a in axes), x.dtype)
+
+
+def reduce(op: str, x: Expr, axis: Axes, keepdims: bool = False) -> Expr:
+    """A reduction over several axes: the last one first, each by its tree. Narrow integers are summed in int64, as NumPy does."""
+    axes = check_axes(op, axis, x.rank)
+    kind = x.dtype
+    if kind.kind != "float":
+        x = x.astype(dtypes.int64) if op in ("sum", "prod") else x.astype(dtypes.int32) if kind.itemsize < 4 else x
+    for at in reversed(axes):
+        x = apply(op, (x,), at)
+    if keepdims:
+        for at in axes:
+            x = x.expand_dims(at)
+    return x if op in ("sum", "prod") else x.astype(kind)
 
 
 def apply(op: str, sources: tuple[Expr, ...], arg: Any = None) -> Expr:
@@ -215,6 +210,8 @@ def input(name: str, shape: Sequence[Size], dtype: Any = dtypes.float32) -> Expr
 def constant(value: float, dtype: Any = dtypes.float32) -> Expr:
     """A scalar known now: a finite int or float within the dtype's range (no bool), rounded to the dtype."""
     kind = dtypes.as_dtype(dtype)
+    if kind is dtypes.bool_ and isinstance(value, (bool, np.bool_)):
+        value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise GraphError(f"constant: expected an int or a float, got {shown(value)}")
     try:
@@ -247,23 +244,53 @@ def size_of(size: Size, dtype: Any = dtypes.float32) -> Expr:
     return Expr("size", (), kind, (), checked)
 
 
-def _operand(op: str, value: Any, like: Expr | None) -> Expr:
-    if isinstance(value, Expr):
-        return value
-    if like is not None and isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)):
-        return constant(value, like.dtype)  # type: ignore[arg-type]
-    if isinstance(value, np.ndarray):
-        raise GraphError(f"{op}: got a NumPy array of shape {value.shape}; declare it with input(name, shape) and pass it at the call")
-    raise GraphError(f"{op}: expected an Expr{'' if op == 'matmul' else ' or a number'}, got {shown(value)}")
+def number(value: Any, kind: DType) -> Expr:
+    """A number beside tensors of a dtype; unlike a constant it may be NaN or infinite."""
+    if isinstance(value, float) and not math.isfinite(value) and kind.kind == "float":
+        return Expr("constant", (), kind, (), float(value))
+    return constant(value, kind)
 
 
-def _binary(op: str, a: Any, b: Any) -> Expr:
-    left = _operand(op, a, b if isinstance(b, Expr) else None)
-    right = _operand(op, b, left)
-    if left.dtype is not right.dtype:
-        raise GraphError(f"{op}: operands must have one dtype, got {left.dtype} and {right.dtype}")
-    shape = broadcast_shapes(op, left.shape, right.shape)
-    return apply(op, (left.broadcast_to(shape), right.broadcast_to(shape)))
+def elementwise(op: str, *operands: Any) -> Expr:
+    """An elementwise op on Exprs and numbers, promoted to one dtype (NumPy 2's rules; numbers are weak, NumPy's scalars too) and broadcast."""
+    row = OPS[op]
+    if len(operands) != row.arity:
+        raise GraphError(f"{op}: takes {row.arity} operands, got {len(operands)}")
+    fixed = row.operands or ("",) * row.arity
+    given = [value.item() if isinstance(value, (np.number, np.bool_)) else value for value in operands]
+    kinds = [value.dtype for value, name in zip(given, fixed, strict=True) if isinstance(value, Expr) and not name]
+    for value in given:
+        if isinstance(value, np.ndarray):
+            raise GraphError(f"{op}: got a NumPy array of shape {value.shape}; declare it with input(name, shape) and pass it at the call")
+        if not isinstance(value, (Expr, numbers.Real)) or (
+            isinstance(value, (bool, np.bool_)) and any(k is not dtypes.bool_ for k in kinds)
+        ):
+            raise GraphError(f"{op}: expected an Expr or a number, got {shown(value)}")
+    kind = dtypes.result(kinds, [value for value, name in zip(given, fixed, strict=True) if not isinstance(value, Expr) and not name])
+    if row.floats and kind.kind != "float":
+        kind = dtypes.float64
+    nodes = []
+    for value, name in zip(given, fixed, strict=True):
+        wanted = dtypes.as_dtype(name) if name else kind
+        node = value if isinstance(value, Expr) else number(value, wanted)
+        nodes.append(node if name else node.astype(wanted))
+    shape = nodes[0].shape
+    for node in nodes[1:]:
+        shape = broadcast_shapes(op, shape, node.shape)
+    return apply(op, tuple(node.broadcast_to(shape) for node in nodes))
+
+
+def power(a: Any, b: Any) -> Expr:
+    """`a ** b`. Where b is one of Python's numbers it is, as in NumPy, a square, a square root, a reciprocal or a itself where that says the same."""
+    if isinstance(a, Expr) and a.dtype is not dtypes.bool_ and isinstance(b, (int, float)) and not isinstance(b, bool):
+        if a.dtype.kind == "float" or isinstance(b, int):
+            if b == 1:
+                return a
+            if b == 2:
+                return a * a
+        if a.dtype.kind == "float" and b in (0.5, -1):
+            return a.sqrt() if b == 0.5 else 1 / a
+    return elementwise("pow", a, b)
 
 
 def matmul(a: Any, b: Any) -> Expr:
@@ -271,8 +298,12 @@ def matmul(a: Any, b: Any) -> Expr:
     for side in (a, b):
         if isinstance(side, numbers.Real):
             raise GraphError(f"matmul: expected two Exprs of rank 2, got {shown(side)}; a number multiplies with *")
-        _operand("matmul", side, None)
-    return apply("matmul", (a, b))
+        if isinstance(side, np.ndarray):
+            raise GraphError(f"matmul: got a NumPy array of shape {side.shape}; declare it with input(name, shape) and pass it at the call")
+        if not isinstance(side, Expr):
+            raise GraphError(f"matmul: expected an Expr, got {shown(side)}")
+    kind = dtypes.promote(a.dtype, b.dtype)
+    return apply("matmul", (a.astype(kind), b.astype(kind)))
 
 
 def check_outputs(where: str, outputs: object) -> tuple[Expr, ...]:

@@ -36,10 +36,10 @@ from .dtypes import DType
 from .errors import InternalError
 from .ops import OPS, Shape, show_shape
 
-SCALARS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.kind == "elementwise"}
+SCALARS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.kind == "elementwise" and op.expand is None}
 """Scalar ops of `Let` and how many registers each takes: the elementwise rows of the op table, with the same meaning."""
 
-FOLDS = ("add", "max", "min")
+FOLDS = ("add", "mul", "max", "min")
 """Operations a `Fold` can reduce with."""
 
 
@@ -157,7 +157,8 @@ class Kernel:
     grain: int = 0
 
 
-BufferKind = Literal["input", "output", "temporary"]
+BufferKind = Literal["input", "output", "temporary", "constant"]
+"""Who brings the memory: the caller, the caller or the call, the arena, the generated code itself."""
 
 
 @dataclass(frozen=True, slots=True)

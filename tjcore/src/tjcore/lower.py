@@ -18,7 +18,7 @@ from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand
 from .ops import OPS
 from .packing import packing_bytes
 
-FOLD_OF = {"sum": "add", "max": "max", "min": "min"}
+FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 """The loop IR's fold for each reduction op."""
 
 

@@ -37,6 +37,31 @@ def minimum(a: Array, b: Array) -> Array:
     return np.where((a <= b) | (a != a), a, b)
 
 
+def cast(x: Array, to: np.dtype[Any]) -> Array:
+    """`x` as another type. Floats go to integers towards zero; NaN and what does not fit give the smallest integer; uint8 is reached
+    through int32, and integers wrap. To bool: whether it is not 0, so NaN is True."""
+    with np.errstate(all="ignore"):
+        if to.kind == "b":
+            return np.asarray(x != 0)
+        if x.dtype.kind == "f" and to.kind in "iu":
+            through = to if to.itemsize >= 4 else np.dtype(np.int32)
+            least = np.iinfo(through).min
+            whole = np.trunc(x)
+            fits = (whole >= float(least)) & (whole < -float(least))
+            return np.where(fits, np.where(fits, whole, 0).astype(through), least).astype(to)
+        return x.astype(to)
+
+
+def power(a: Array, b: Array) -> Array:
+    """Integers to the power of integers, wrapping. A negative exponent gives 1 / a**|b| without its fraction: 0 but for 1 and -1, and 0 for 0."""
+    result, square, rest = np.ones_like(a * b), a + 0 * b, np.maximum(b, 0) + 0 * a
+    with np.errstate(all="ignore"):
+        while (rest > 0).any():
+            result = np.where(rest & 1 == 1, result * square, result)
+            square, rest = square * square, rest >> 1
+        return np.where(b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b & 1 == 1, -1, 1), 0)), result).astype(a.dtype)
+
+
 def fold(op: Callable[[Array, Array], Array], identity: Any, empty: Any, x: Array, axis: int) -> Array:
     """Reduce `x` over `axis` by tjcore's tree, which depends on nothing but the extent and the element size.
 

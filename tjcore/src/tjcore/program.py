@@ -23,7 +23,7 @@ from .ops import show_shape
 from .options import either
 from .render_c import render_kernel, render_program
 from .schedule import schedule
-from .simplify import simplify
+from .simplify import prepare
 from .storage import Arrangement, arrange, lifetimes
 from .storage_check import verify_arrangement
 from .text import graph_dims, show_graph
@@ -106,7 +106,7 @@ class _Planner:
         self.dims = tuple(d for _, d in sorted(graph_dims(nodes).items()))
         self.text = show_graph(outputs)
         self.fused = fused
-        self.final = simplify(outputs) if fused else list(outputs)
+        self.final = prepare(outputs, fused)
         self.groups = fuse(self.final, fused)
         self.buffers = [Buffer(node.arg, "input", node.shape, node.dtype) for node in self.inputs]
         self.buffers += [Buffer(f"out{i}", "output", node.shape, node.dtype) for i, node in enumerate(self.final)]

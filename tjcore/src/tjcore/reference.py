@@ -16,6 +16,7 @@ from .dims import Size, evaluate
 from .errors import CallError, shown
 from .graph import Expr, check_outputs, toposort
 from .ops import OPS, show_shape
+from .simplify import expand
 
 
 def _given(node: Expr, arrays: Mapping[str, NDArray[Any]], size: Callable[[Size], int]) -> NDArray[Any]:
@@ -34,7 +35,7 @@ def _given(node: Expr, arrays: Mapping[str, NDArray[Any]], size: Callable[[Size]
 
 def evaluate_graph(outputs: Sequence[Expr], arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]) -> list[NDArray[Any]]:
     """The value of each output, C-contiguous and never sharing memory with an input."""
-    outputs = check_outputs("evaluate_graph", outputs)
+    outputs = expand(check_outputs("evaluate_graph", outputs))
     nodes = toposort(outputs)
     readers = dict.fromkeys(nodes, 0)
     for node in nodes:

@@ -46,6 +46,26 @@ def _shared(node: Expr, known: dict[Any, Expr]) -> Expr:
     return known.setdefault(_key(node), node)
 
 
+def prepare(outputs: Sequence[Expr], fused: bool) -> list[Expr]:
+    """What kernels are made from: composed ops expanded, and simplified unless fusion is off."""
+    return simplify(expand(outputs)) if fused else expand(outputs)
+
+
+def expand(outputs: Sequence[Expr]) -> list[Expr]:
+    """The same outputs with what the op table's composed rows stand for in their places."""
+    nodes = toposort(outputs)
+    if not any(OPS[node.op].expand for node in nodes):
+        return list(outputs)
+    new: dict[Expr, Expr] = {}
+    for node in nodes:
+        sources = tuple(new[s] for s in node.sources)
+        unchanged = all(a is b for a, b in zip(sources, node.sources, strict=True))
+        now = node if unchanged else Expr(node.op, node.shape, node.dtype, sources, node.arg)
+        stands_for = OPS[node.op].expand
+        new[node] = stands_for(now) if stands_for else now
+    return [new[output] for output in outputs]
+
+
 def _key(node: Expr) -> Any:
     if node.op == "input":
         return node

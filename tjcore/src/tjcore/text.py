@@ -23,7 +23,7 @@ from typing import Any
 from .dims import Dim, Size, collect_dims, parse_size
 from .dtypes import as_dtype
 from .errors import GraphError, shown
-from .graph import Expr, apply, check_outputs, constant, input, size_of, toposort
+from .graph import Expr, apply, check_outputs, input, number, size_of, toposort
 from .ops import OPS, show_shape
 
 HEADER = "tensorjit graph 1"
@@ -103,7 +103,7 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     if op == "constant":
         dtype, value = rest.split(" ")
         kind = as_dtype(dtype)
-        return constant(float.fromhex(value) if kind.kind == "float" else int(value), kind)
+        return number(float.fromhex(value) if kind.kind == "float" else int(value), kind)
     if op == "size":
         dtype, _, size = rest.partition(" ")
         return size_of(parse_size(size, dims), dtype)
@@ -119,7 +119,7 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     if rest.startswith("("):
         arg = _read_shape(rest, dims)
     elif rest:
-        arg = int(rest)
+        arg = rest if rest.isidentifier() else int(rest)
     return apply(op, tuple(sources), arg)
 
 

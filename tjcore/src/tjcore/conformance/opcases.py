@@ -47,12 +47,31 @@ def steps(op: Op, dtype: DType) -> int:
 @cache
 def elementwise(dtype: DType) -> Family:
     """Each elementwise op that takes this dtype, of inputs of shape (N,)."""
-    inputs = [input(letter, (N,), dtype) for letter in LETTERS]
-    return _accepted({op.name: _maker(op, inputs) for op in of_kind("elementwise")})
+    makers: dict[str, Callable[[], Expr]] = {}
+    for op in of_kind("elementwise"):
+        sources = operands(op, dtype, N)
+        for arg in op.samples:
+            label = op.name if arg is None else f"{op.name}-{arg}"
+            makers[label] = lambda op=op, sources=sources, arg=arg: apply(op.name, sources, arg)  # type: ignore[misc]
+    return _accepted(makers)
 
 
-def _maker(op: Op, inputs: list[Expr]) -> Callable[[], Expr]:
-    return lambda: apply(op.name, tuple(inputs[: op.arity]))
+def operands(op: Op, dtype: DType, size: Dim) -> tuple[Expr, ...]:
+    """Inputs for an elementwise op, of the dtypes that its row says: `a`, `b`... of `dtype`, others named with their dtype."""
+    names = op.operands or ("",) * op.arity
+    return tuple(
+        input(f"{letter}_{name}" if name else letter, (size,), name or dtype) for letter, name in zip(LETTERS, names, strict=False)
+    )
+
+
+def inputs_of(label: str, dtype: DType) -> tuple[Expr, ...]:
+    """The inputs of a labelled elementwise graph."""
+    return operands(op_of(label), dtype, N)
+
+
+def op_of(label: str) -> Op:
+    """The op that a label begins with."""
+    return OPS[label.partition("-")[0]]
 
 
 def _accepted(makers: Mapping[str, Callable[[], Expr]]) -> dict[str, Expr]:

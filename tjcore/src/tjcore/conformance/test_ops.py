@@ -55,17 +55,23 @@ class TestElementwise:
         label, dtype = case
         random = np.random.default_rng(1)
         for n in LENGTHS:
-            arrays = {letter: ordinary(dtype, (n,), random) for letter in opcases.LETTERS}
+            arrays = {node.arg: ordinary(node.dtype, (n,), random) for node in opcases.inputs_of(label, dtype)}
             check(compile, opcases.elementwise(dtype), label, arrays, {"N": n})
 
     @pytest.mark.parametrize("case", opcases.cases("elementwise"), ids=opcases.identify)
     def test_special_values(self, case: tuple[str, DType], compile: Compile) -> None:
         label, dtype = case
         random = np.random.default_rng(2)
-        columns = combinations(dtype, OPS[label].arity)
-        order = random.permutation(len(columns[0]))  # so that one vector holds unlike values
-        arrays = {letter: column[order] for letter, column in zip(opcases.LETTERS, cycle(columns))}
+        arrays = special_arrays(label, dtype)
+        order = random.permutation(len(next(iter(arrays.values()))))  # so that one vector holds unlike values
+        arrays = {name: column[order] for name, column in arrays.items()}
         check(compile, opcases.elementwise(dtype), label, arrays, {"N": len(order)})
+
+
+def special_arrays(label: str, dtype: DType) -> dict[str, NDArray[Any]]:
+    """Every combination of special values of the labelled op's operands."""
+    nodes = opcases.inputs_of(label, dtype)
+    return dict(zip((node.arg for node in nodes), combinations([node.dtype for node in nodes]), strict=True))
 
 
 class TestReductions:
@@ -95,7 +101,7 @@ class TestReductions:
         expr = opcases.reductions(dtype)[label]
         compiled = compile([expr])
         arrays, sizes = tensors(dtype, 5, 0, np.random.default_rng(0), ordinary), {"M": 5, "K": 0}
-        if label.startswith("sum"):
+        if label.startswith(("sum", "prod")):
             assert_same(call(compiled, arrays, sizes)[0], evaluate_graph([expr], arrays, sizes)[0], f"{label} over an empty axis")
             return
         with pytest.raises(CallError):  # there is no largest of nothing
@@ -170,7 +176,7 @@ class TestPeers:
     """Ops that are only nearly exact: the reference evaluator leaves them some room, but toolchains on this machine give the same bits."""
 
     @pytest.mark.parametrize(
-        "case", [(label, dtype) for label, dtype in opcases.cases("elementwise") if OPS[label].ulp], ids=opcases.identify
+        "case", [(label, dtype) for label, dtype in opcases.cases("elementwise") if opcases.op_of(label).ulp], ids=opcases.identify
     )
     def test_elementwise(self, case: tuple[str, DType], compile: Compile, peers: tuple[Compile, ...]) -> None:
         if compile.free:
@@ -179,8 +185,7 @@ class TestPeers:
             pytest.skip("no other toolchain is installed and ready")
         label, dtype = case
         family, random = opcases.elementwise(dtype), np.random.default_rng(5)
-        special = combinations(dtype, OPS[label].arity)
-        arrays = {x: np.concatenate([s, finite(dtype, (3000,), random)]) for x, s in zip(opcases.LETTERS, cycle(special))}
+        arrays = {x: np.concatenate([s, finite(dtype, (3000,), random)]) for x, s in special_arrays(label, dtype).items()}
         sizes = {"N": len(arrays["a"])}
         compiled, at = one_of(compile, family, label)
         got = call(compiled, arrays, sizes)[at]

@@ -35,9 +35,9 @@ def special(dtype: DType) -> Array:
     )
 
 
-def combinations(dtype: DType, count: int) -> list[Array]:
-    """Arrays that hold, side by side, every combination of `count` special values."""
-    grids = np.meshgrid(*[special(dtype)] * count, indexing="ij")
+def combinations(dtypes: Sequence[DType]) -> list[Array]:
+    """Arrays of these types that hold, side by side, every combination of their special values."""
+    grids = np.meshgrid(*map(special, dtypes), indexing="ij")
     return [np.ascontiguousarray(grid.ravel()) for grid in grids]
 
 

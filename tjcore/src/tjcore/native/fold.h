@@ -11,6 +11,7 @@
 
 /* How two partial results become one, the one of lower index on the left; V names the type in the functions of lanes.h. */
 #define TJ_COMBINE_add(V, a, b) ((a) + (b))
+#define TJ_COMBINE_mul(V, a, b) ((a) * (b))
 #define TJ_COMBINE_max(V, a, b) tj_max_##V(a, b)
 #define TJ_COMBINE_min(V, a, b) tj_min_##V(a, b)
 
@@ -70,6 +71,7 @@
   TJ_FOLD_TREE(OP, i32x1, int32_t)                                                                     \
   TJ_FOLD_TREE(OP, i64x1, int64_t)
 TJ_FOLD_TREES(add)
+TJ_FOLD_TREES(mul)
 TJ_FOLD_TREES(max)
 TJ_FOLD_TREES(min)
 
@@ -90,6 +92,10 @@ TJ_HALVE_VECTORS(add, f32)
 TJ_HALVE_VECTORS(add, f64)
 TJ_HALVE_VECTORS(add, i32)
 TJ_HALVE_VECTORS(add, i64)
+TJ_HALVE_VECTORS(mul, f32)
+TJ_HALVE_VECTORS(mul, f64)
+TJ_HALVE_VECTORS(mul, i32)
+TJ_HALVE_VECTORS(mul, i64)
 
 /* The same where the combination is no operator: through memory. */
 #define TJ_HALVE_STORED(OP, NAME, W)                                                                   \

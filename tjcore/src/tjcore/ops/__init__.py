@@ -6,12 +6,14 @@ An elementwise op's scalar meaning in loops has the op's own name (see `loops.SC
 
 from __future__ import annotations
 
-from . import arithmetic, functions, leaves, products, reductions, views
+from . import arithmetic, casts, choices, composed, functions, integers, leaves, products, reductions, views
 from .row import Op
-from .shapes import MAX_RANK, Shape, broadcast_shapes, check_axis, check_shape, same, show_shape
+from .shapes import MAX_RANK, Shape, broadcast_shapes, check_axes, check_axis, check_shape, same, show_shape
 
-__all__ = ["MAX_RANK", "OPS", "Op", "Shape", "broadcast_shapes", "check_axis", "check_shape", "same", "show_shape"]
+__all__ = ["MAX_RANK", "OPS", "Op", "Shape", "broadcast_shapes", "check_axes", "check_axis", "check_shape", "same", "show_shape"]
 
 OPS: dict[str, Op] = {
-    op.name: op for op in (*leaves.ROWS, *arithmetic.ROWS, *functions.ROWS, *views.ROWS, *reductions.ROWS, *products.ROWS)
+    op.name: op
+    for rows in (leaves, arithmetic, integers, choices, casts, composed, functions, views, reductions, products)
+    for op in rows.ROWS
 }

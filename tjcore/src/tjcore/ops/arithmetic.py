@@ -63,7 +63,7 @@ def _row(name: str, arity: int, meaning: Meaning, gradient: Gradient | None) -> 
 
 
 def _float_row(name: str, arity: int, meaning: Meaning, gradient: Gradient | None) -> Op:
-    return Op(name, arity, "elementwise", float_elementwise(name), meaning, gradient)
+    return Op(name, arity, "elementwise", float_elementwise(name), meaning, gradient, floats=True)
 
 
 ROWS = (

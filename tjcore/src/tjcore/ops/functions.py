@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import numerics
 from ..dtypes import DType
 from ..errors import GraphError
 from ..native.functions import FUNCTIONS
-from .arithmetic import float_elementwise
+from .arithmetic import elementwise, float_elementwise
 from .row import Gradient, Infer, Meaning, Op
 from .shapes import Shape
 
@@ -23,7 +24,10 @@ def _infer(name: str) -> Infer:
     function = FUNCTIONS[name]
 
     def infer(sources: tuple[Expr, ...], arg: Any) -> tuple[Shape, DType]:
-        shape, dtype = float_elementwise(name)(sources, arg)
+        check = elementwise if name == "pow" else float_elementwise  # integers have powers too, exact ones
+        shape, dtype = check(name)(sources, arg)
+        if dtype.kind != "float":
+            return shape, dtype
         if dtype.short not in function.dtypes:
             raise GraphError(f"{name}: is not there for {dtype} yet; it is for {', '.join(function.dtypes)}")
         return shape, dtype
@@ -39,6 +43,13 @@ def _wide(function: Callable[..., Any]) -> Meaning:
             return function(*(np.asarray(a, np.float64) for a in arrays)).astype(arrays[0].dtype)
 
     return meaning
+
+
+def _meaning(name: str, function: Callable[..., Any]) -> Meaning:
+    wide = _wide(function)
+    if name != "pow":
+        return wide
+    return lambda arg, size, a, b: wide(arg, size, a, b) if a.dtype.kind == "f" else numerics.power(a, b)
 
 
 def _sigmoid(x: Any) -> Any:
@@ -75,14 +86,31 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Gradient]] = {
     "pow": (
         np.power,
         lambda node, g: (
-            g * node.sources[1] * node.sources[0].pow(node.sources[1] - 1),
-            g * node * node.sources[0].log(),
+            g * node.sources[1].equals(0).equals(0) * node.sources[1] * node.sources[0].pow(node.sources[1] - 1),
+            g * node * (node.sources[0] + node.sources[0].equals(0)).log(),
         ),
     ),
+    "atan2": (
+        np.arctan2,
+        lambda node, g: (
+            g * node.sources[1] / (node.sources[0] * node.sources[0] + node.sources[1] * node.sources[1]),
+            -(g * node.sources[0] / (node.sources[0] * node.sources[0] + node.sources[1] * node.sources[1])),
+        ),
+    ),
+    "hypot": (np.hypot, lambda node, g: (g * node.sources[0] / node, g * node.sources[1] / node)),
 }
 
 ROWS = tuple(
-    Op(name, FUNCTIONS[name].arity, "elementwise", _infer(name), _wide(meaning), gradient, max(FUNCTIONS[name].ulp.values()))
+    Op(
+        name,
+        FUNCTIONS[name].arity,
+        "elementwise",
+        _infer(name),
+        _meaning(name, meaning),
+        gradient,
+        max(FUNCTIONS[name].ulp.values()),
+        name != "pow",
+    )
     for name, (meaning, gradient) in _FUNCTIONS.items()
     if name in FUNCTIONS
 )

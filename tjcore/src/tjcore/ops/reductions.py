@@ -49,6 +49,11 @@ def lowest(dtype: DType, sign: int = 1) -> float:
     return int(info.min if sign > 0 else info.max)
 
 
+def _prod(axis: int, size: Any, x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return numerics.fold(np.multiply, 1, 1, x, axis)
+
+
 def _sum_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
     (x,) = node.sources
     return (g.expand_dims(node.arg).broadcast_to(x.shape),)
@@ -63,8 +68,23 @@ def _extreme_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
     return (ties * share,)
 
 
+def _prod_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    """The product of the others: by division where no factor is 0; where one is, it alone has a slope; where two are, none has."""
+    (x,) = node.sources
+    axis = node.arg
+
+    def along(y: Expr) -> Expr:
+        return y.expand_dims(axis).broadcast_to(x.shape)
+
+    zero = x.equals(0)
+    zeros = zero.sum(axis)
+    others = (x + zero).prod(axis) * zeros.equals(1)
+    return (along(g) * (zero * along(others) + (1 - zero) * along(node) / (x + zero)),)
+
+
 ROWS = (
     Op("sum", 1, "reduce", _infer_reduce("sum"), _sum, _sum_gradient),
+    Op("prod", 1, "reduce", _infer_reduce("prod"), _prod, _prod_gradient),
     Op("max", 1, "reduce", _infer_reduce("max"), _extreme(numerics.maximum, 1), _extreme_gradient),
     Op("min", 1, "reduce", _infer_reduce("min"), _extreme(numerics.minimum, -1), _extreme_gradient),
 )

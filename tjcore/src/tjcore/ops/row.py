@@ -35,6 +35,14 @@ class Op:
     meaning: Meaning
     gradient: Gradient | None
     ulp: float = 0.0
+    floats: bool = False
+    """Whether it is for floats only; operators then cast integers to float64 first, as NumPy does."""
+    operands: tuple[str, ...] = ()
+    """The dtypes of the operands where they are not all alike: names, "" for the one that varies."""
+    samples: tuple[Any, ...] = (None,)
+    """Arguments to try it with."""
+    expand: Callable[[Expr], Expr] | None = None
+    """For an op that only has a gradient of its own: the expression it stands for, which takes its place before anything is computed."""
 
 
 def quiet(ufunc: Callable[..., Any]) -> Meaning:

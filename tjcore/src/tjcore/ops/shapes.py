@@ -34,6 +34,18 @@ def check_axis(op: str, axis: object, rank: int, *, new: bool = False) -> int:
     return int(axis) % count
 
 
+def check_axes(op: str, axis: object, rank: int) -> tuple[int, ...]:
+    """`axis` as NumPy takes it for reductions (an int, several, or None for all), ascending and none twice."""
+    if axis is None:
+        return tuple(range(rank))
+    if isinstance(axis, str) or not isinstance(axis, Sequence):
+        return (check_axis(op, axis, rank),)
+    axes = sorted(check_axis(op, a, rank) for a in axis)
+    if len(set(axes)) < len(axes):
+        raise GraphError(f"{op}: axes {shown(tuple(axis))} name one axis twice")
+    return tuple(axes)
+
+
 def broadcast_shapes(op: str, a: Shape, b: Shape) -> Shape:
     """NumPy's rule on declared sizes: equal sizes agree, the int 1 stretches; a symbol is never taken for 1."""
     rank = max(len(a), len(b))

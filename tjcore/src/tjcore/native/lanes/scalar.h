@@ -92,6 +92,8 @@ TJ_INLINE int64_t tj_i64_from_f64x1(double x) {
   return (x >= -0x1p63 && x < 0x1p63) ? (int64_t)x : INT64_MIN;
 }
 /* bool (a byte 0 or 1) and masks */
+TJ_INLINE int8_t tj_mask8_from_boolx1(uint8_t b) { return (int8_t)-(b != 0); }
+TJ_INLINE uint8_t tj_bool_from_mask8x1(int8_t m) { return (uint8_t)(m & 1); }
 TJ_INLINE int32_t tj_mask32_from_boolx1(uint8_t b) { return -(int32_t)(b != 0); }
 TJ_INLINE int64_t tj_mask64_from_boolx1(uint8_t b) { return -(int64_t)(b != 0); }
 TJ_INLINE uint8_t tj_bool_from_mask32x1(int32_t m) { return (uint8_t)(m & 1); }

@@ -181,6 +181,8 @@ TJ_INLINE TJ_F32 TJ_F(join)(TJ_HALF_F64 low, TJ_HALF_F64 high) { return TJ_JOIN(
 #endif
 
 /* bool (a byte 0 or 1) and masks */
+TJ_INLINE TJ_I8 TJ_FN(tj_mask8_from_bool)(TJ_U8 b) { return -(TJ_I8)b; }
+TJ_INLINE TJ_U8 TJ_FN(tj_bool_from_mask8)(TJ_I8 m) { return (TJ_U8)(m & 1); }
 TJ_INLINE TJ_I32 TJ_FN(tj_mask32_from_bool)(TJ_U8 b) { return -__builtin_convertvector(b, TJ_I32); }
 TJ_INLINE TJ_I64 TJ_FN(tj_mask64_from_bool)(TJ_U8 b) { return -__builtin_convertvector(b, TJ_I64); }
 TJ_INLINE TJ_U8 TJ_FN(tj_bool_from_mask32)(TJ_I32 m) { return __builtin_convertvector(m & 1, TJ_U8); }
