@@ -96,6 +96,11 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
             if groups is None:
                 return Whole(flat(at, node.shape))
             return tuple(flat(at[first:last], node.shape[first:last]) for first, last in groups)
+        case "take":  # of the source: where index 0 would be; what the index adds, the kernel does
+            rank = len(node.sources[1].shape)
+            return at[node.arg : node.arg + rank] if position else (*at[: node.arg], ZERO, *at[node.arg + rank :])
+        case "take_along_axis":
+            return at if position else (*at[: node.arg], ZERO, *at[node.arg + 1 :])
         case "concat":  # each part has loops of its own (lower.py)
             return at
         case "expand_dims":

@@ -16,7 +16,7 @@ from .c_tile import TILE, tiled_loop
 from .dims import Dim, Size, symbols, to_c
 from .dtypes import DType
 from .errors import InternalError
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store, walk
+from .loops import Axis, Const, Contract, Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, SizeOf, Stmt, Store, walk
 from .toolchain import Dialect
 
 VECTOR_BYTES = 64
@@ -48,7 +48,7 @@ class KernelWriter:
         self.types: dict[int, DType] = {}
         self.constants: dict[int, str] = {}
         for stmt in walk(kernel.body):
-            if isinstance(stmt, (Load, Const, SizeOf, Let, Fold, Contract)):
+            if isinstance(stmt, (Load, LoadAt, IndexOf, Const, SizeOf, Let, Fold, Contract)):
                 self.types[stmt.reg] = stmt.dtype
             if isinstance(stmt, Const):
                 self.constants[stmt.reg] = literal(stmt.value, stmt.dtype)
@@ -118,6 +118,14 @@ class KernelWriter:
                     case Load():
                         found.params[stmt.param] = None
                         use_index(stmt.at)
+                    case LoadAt():
+                        found.params[stmt.param] = None
+                        use_index(stmt.at)
+                        use_reg(stmt.index)
+                        use_size(stmt.stride)
+                        use_size(stmt.size)
+                    case IndexOf():
+                        use_index(stmt.at)
                     case SizeOf():
                         use_size(stmt.size)
                     case Let():
@@ -133,7 +141,7 @@ class KernelWriter:
                         visit(stmt.body)
                         if isinstance(stmt, Fold):
                             use_reg(stmt.value)
-                if isinstance(stmt, (Load, SizeOf, Let, Fold)):
+                if isinstance(stmt, (Load, LoadAt, IndexOf, SizeOf, Let, Fold)):
                     defined.add(stmt.reg)
 
         visit(stmts)
@@ -153,6 +161,11 @@ class KernelWriter:
     def _element(self, load: Load) -> str:
         return self.copies.get((load.param, load.at)) or f"{self.kernel.params[load.param].name}[{self.index(load.at)}]"
 
+    def gathered(self, stmt: LoadAt, number: str, moved: str = "") -> str:
+        """The element at an index that a register holds, brought into its axis first."""
+        at = f"tj_at({number}, {self.size(stmt.size)})"
+        return f"{self.kernel.params[stmt.param].name}[{moved}{self.index(stmt.at)} + {at}*{self._factor(stmt.stride)}]"
+
     # ------------------------------------------------------------ statements
     def scalar_body(self, stmts: Sequence[Stmt], pad: str) -> list[str]:
         """One element at a time."""
@@ -163,6 +176,10 @@ class KernelWriter:
                     pass  # written where it is used
                 case Load():
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {self._element(stmt)};")
+                case LoadAt():
+                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {self.gathered(stmt, self.scalar(stmt.index))};")
+                case IndexOf():
+                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {self.index(stmt.at)};")
                 case SizeOf():
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = ({stmt.dtype.c})({self.size(stmt.size)});")
                 case Let():
@@ -197,6 +214,24 @@ class KernelWriter:
                         text = f"tj_splat_{v}(*({address}))"
                     else:
                         text = f"tj_gather_{v}({address}, {self.size(stride)})"
+                case LoadAt():
+                    v, i, step = self.vtype(stmt.reg), self.vtype(stmt.index), self._factor(stmt.at.coefficient(var))
+                    number = f"j{stmt.reg}"
+                    moved = f"l{stmt.reg}*{step} + " if step != "0" else ""
+                    out += [
+                        f"{pad}{self.types[stmt.index].c} {number}[{self.lanes}];",
+                        f"{pad}{stmt.dtype.c} g{stmt.reg}[{self.lanes}];",
+                        f"{pad}tj_store_{i}({number}, {self.vector(stmt.index, known)});",
+                        f"{pad}for (int l{stmt.reg} = 0; l{stmt.reg} < {self.lanes}; l{stmt.reg}++)",
+                        f"{pad}  g{stmt.reg}[l{stmt.reg}] = {self.gathered(stmt, f'{number}[l{stmt.reg}]', moved)};",
+                    ]
+                    text = f"tj_load_{v}(g{stmt.reg})"
+                case IndexOf():
+                    v, step = self.vtype(stmt.reg), stmt.at.coefficient(var)
+                    text = f"tj_splat_{v}({self.index(stmt.at)})"
+                    if step != 0:
+                        ramp = ", ".join(map(str, range(self.lanes)))
+                        text += f" + tj_load_{v}((const {stmt.dtype.c}[]){{{ramp}}}) * tj_splat_{v}({self.size(step)})"
                 case SizeOf():
                     v = self.vtype(stmt.reg)
                     text = f"tj_splat_{v}(({stmt.dtype.c})({self.size(stmt.size)}))"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .c_scalars import combine, identity, nothing, vector_type
-from .loops import Fold, Let, Load, Loop, SizeOf, Stmt
+from .loops import Fold, IndexOf, Let, Load, LoadAt, Loop, SizeOf, Stmt
 from .numerics import BLOCK_STEPS, lanes_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def call(function: str, *arguments: str) -> str:
 
 def _element_needs(w: KernelWriter, fold: Fold, own: set[int]) -> Needs:
     needs = w.needs(fold.body, own)
-    assigned = any(isinstance(s, (Load, SizeOf, Let)) and s.reg == fold.value for s in fold.body)
+    assigned = any(isinstance(s, (Load, LoadAt, IndexOf, SizeOf, Let)) and s.reg == fold.value for s in fold.body)
     if not assigned and fold.value not in w.constants:
         needs.regs[fold.value] = None
     return needs
@@ -34,7 +34,7 @@ def _element(w: KernelWriter, fold: Fold, var: int, name: str) -> Needs:
     own = sorted({fold.axis.var, var})
     needs = _element_needs(w, fold, set(own))
     parameters = ", ".join([f"int64_t i{v}" for v in own] + w.declare(needs))
-    touched = {v for s in fold.body if isinstance(s, Load) for v, _ in s.at.terms}
+    touched = {v for s in fold.body if isinstance(s, (Load, LoadAt, IndexOf)) for v, _ in s.at.terms}
     unused = [f"  (void)i{v};" for v in own if v not in touched]
     c = fold.dtype.c
     lines = [f"static inline {c} {name}({parameters}) {{", *unused, *w.scalar_body(fold.body, "  ")]

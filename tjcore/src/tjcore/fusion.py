@@ -78,7 +78,7 @@ class _Choice:
 
     def choose(self) -> tuple[frozenset[Expr], dict[Expr, Expr], dict[Expr, str]]:
         for node in reversed(self.nodes):
-            if is_leaf(node) and node not in self.outputs:
+            if is_leaf(node) and node not in self.outputs and (node.op == "input" or not self._taken_from(node)):
                 continue
             homes = self._uses(node)
             why = self._why_root(node, homes)
@@ -116,6 +116,8 @@ class _Choice:
             return "is an output"
         if not self.enabled:
             return self._why_root_unfused(node)
+        if self._taken_from(node):
+            return "its elements are read by number, at indices that the call brings"
         if kind == "join":
             return "its parts have loops of their own"
         if not passes_whole(node) and any(isinstance(at, Whole) for uses in homes.values() for at, _ in uses):
@@ -129,7 +131,7 @@ class _Choice:
         if any(zone == "operand" for uses in homes.values() for _, zone in uses):
             if kind != "view":
                 return "a product reads it, and reads only stored tensors"
-            if base_of(node).op in ("constant", "size"):
+            if base_of(node).op in ("constant", "size", "iota"):
                 return "a product reads it, and a constant has no memory to read"
         if len(homes) > 1:
             operations, leaves = self.cost[node]
@@ -138,6 +140,9 @@ class _Choice:
             if leaves * len(homes) > leaves + 1 + len(homes):
                 return f"{len(homes)} kernels read it, and computing it again would read {leaves} tensors each time"
         return None
+
+    def _taken_from(self, node: Expr) -> bool:
+        return any(OPS[reader.op].kind == "gather" and position == 0 for reader, position in self.readers[node])
 
     def _why_root_unfused(self, node: Expr) -> str | None:
         if node.op == "broadcast_to" and all(OPS[reader.op].kind == "elementwise" for reader, _ in self.readers[node]):
@@ -164,7 +169,7 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
     leaves: dict[Expr, frozenset[Expr]] = {}
     for node in nodes:
         kind = OPS[node.op].kind
-        if kind == "elementwise":
+        if kind in ("elementwise", "gather"):
             operations[node] = min(full, _EFFORT.get(node.op, 1) + sum(operations[s] for s in node.sources))
             union = frozenset().union(*(leaves[s] for s in node.sources))
             leaves[node] = union if len(union) <= full else frozenset([node, *list(union)[:full]])
@@ -173,7 +178,7 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
             leaves[node] = frozenset() if node.op == "broadcast_to" else leaves[node.sources[0]]
         else:
             operations[node] = 0
-            leaves[node] = frozenset() if node.op in ("constant", "size") else frozenset([node])
+            leaves[node] = frozenset() if node.op in ("constant", "size", "iota") else frozenset([node])
     return {node: (operations[node], len(leaves[node])) for node in nodes}
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from .dims import Dim, Size, at_most, evaluate, symbols
 from .errors import CallError, DtypeError, shown
 from .graph import Expr
-from .ops import same, show_shape
-from .ops.movement import count, slice_bounds, windows_bounds
+from .ops import OPS, same, show_shape
+from .ops.movement import conditions, count
 
 
 class Guards:
@@ -24,6 +24,7 @@ class Guards:
 
     def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim], nodes: Sequence[Expr] = ()) -> None:
         self.filled = list(dict.fromkeys((n.op, n.sources[0].shape[n.arg]) for n in nodes if n.op in ("max", "min")))
+        self.taken = list(dict.fromkeys(_Taken.of(n) for n in nodes if OPS[n.op].kind == "gather"))
         self.moves = [move for n in dict.fromkeys(nodes) if n.op in ("slice", "windows", "reshape") for move in _moves(n)]
         self.inputs = [_Input(node, i) for i, node in enumerate(inputs)]
         self.names = frozenset(g.name for g in self.inputs)
@@ -57,6 +58,8 @@ class Guards:
                 raise CallError(f"{op}: the axis of size {size} is empty in this call, and nothing has no {op}; give at least one element")
         for move in self.moves:
             move.check(sizes)
+        for taken in self.taken:
+            taken.check(arrays, sizes)
         return given, tuple(sizes[d.name] for d in self.symbols)
 
     def complete(self, bindings: Mapping[str, int], arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,6 +107,40 @@ class Guards:
         return CallError(f"{' and '.join(parts)}; expected {expected}")
 
 
+class _Taken(NamedTuple):
+    """Elements that are taken by index: from an axis that must not be empty, by the input that the indices are, if they are one."""
+
+    op: str
+    axis: int
+    size: Size
+    count: Size
+    input: str | None
+
+    @classmethod
+    def of(cls, node: Expr) -> _Taken:
+        x, indices = node.sources
+        shape = indices.shape
+        while OPS[indices.op].kind == "view":
+            (indices,) = indices.sources
+        return cls(node.op, node.arg, x.shape[node.arg], count(shape), indices.arg if indices.op == "input" else None)
+
+    def check(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+        size = evaluate(self.size, sizes)
+        if evaluate(self.count, sizes) == 0:
+            return
+        if size == 0:
+            raise CallError(f"{self.op}: axis {self.axis} of size {self.size} is empty in this call, and there is nothing to take from it")
+        if self.input is not None:
+            array = arrays[self.input]
+            low, high = int(array.min()), int(array.max())
+            if low < -size or high >= size:
+                wrong = low if low < -size else high
+                raise CallError(
+                    f"input {self.input!r}: index {wrong} is out of range for axis {self.axis} of {self.op}, "
+                    f"whose size {self.size} is {size}; allowed: {-size}..{size - 1}"
+                )
+
+
 class _Move(NamedTuple):
     """A comparison of sizes on which a view rests, and that could not be decided while the graph was built."""
 
@@ -131,11 +168,9 @@ def _moves(node: Expr) -> Iterator[_Move]:
         if not same(have, want):
             yield _Move(f"reshape of {show_shape(x.shape)} to {show_shape(node.shape)}", 1, have, "==", want)
         return
-    axis, *arg = node.arg
-    size = x.shape[axis]
-    what = f"{node.op} of axis {axis} of shape {show_shape(x.shape)}"
-    length = arg[1] if node.op == "slice" else arg[0]
-    for low, high in slice_bounds(size, *arg) if node.op == "slice" else windows_bounds(size, *arg):
+    what = f"{node.op} of axis {node.arg[0]} of shape {show_shape(x.shape)}"
+    length = node.arg[2] if node.op == "slice" else node.arg[1]
+    for low, high in conditions(node):
         if at_most(low, high) is not True:
             yield _Move(what, low if high is length else length, low, "<=", high)
 

@@ -8,6 +8,9 @@
     Axis     = var, extent                -- 0 <= var < extent
     Affine   = sum of var * coefficient, + offset            (coefficients and offset are sizes)
     Stmt     = Load(reg, dtype, param, at)                   reg = param[at]
+             | LoadAt(reg, dtype, param, at, index, stride, size)
+                                                             reg = param[at + index * stride], index a register, brought into 0..size - 1
+             | IndexOf(reg, dtype, at)                       reg = at
              | Const(reg, dtype, value)
              | SizeOf(reg, dtype, size)                      reg = size, rounded to dtype
              | Let(reg, dtype, op, args)                     reg = op(args), one of SCALARS
@@ -33,7 +36,7 @@ from typing import Literal
 
 from .access import Affine, show_affine
 from .dims import Dim, Size, at_most, evaluate, symbols
-from .dtypes import DType
+from .dtypes import DType, int32, int64
 from .errors import InternalError
 from .ops import OPS, Shape, show_shape
 
@@ -55,6 +58,24 @@ class Load:
     reg: int
     dtype: DType
     param: int
+    at: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class LoadAt:
+    reg: int
+    dtype: DType
+    param: int
+    at: Affine
+    index: int
+    stride: Size
+    size: Size
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOf:
+    reg: int
+    dtype: DType
     at: Affine
 
 
@@ -134,7 +155,7 @@ class Contract:
     scratch: int | None = None
 
 
-Stmt = Load | Const | SizeOf | Let | Store | Loop | Fold | Contract
+Stmt = Load | LoadAt | IndexOf | Const | SizeOf | Let | Store | Loop | Fold | Contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +257,10 @@ def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) ->
     """The statements with each access index replaced by `change(param, index)`."""
     out: list[Stmt] = []
     for stmt in stmts:
-        if isinstance(stmt, (Load, Store)):
+        if isinstance(stmt, (Load, Store)) or isinstance(stmt, LoadAt):
             out.append(replace(stmt, at=change(stmt.param, stmt.at)))
+        elif isinstance(stmt, IndexOf):
+            out.append(replace(stmt, at=change(-1, stmt.at)))
         elif isinstance(stmt, Contract):
             a, b = (replace(o, at=change(o.param, o.at)) for o in (stmt.a, stmt.b))
             out.append(replace(stmt, a=a, b=b, body=map_index(stmt.body, change)))
@@ -249,8 +272,11 @@ def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) ->
 
 
 # ---------------------------------------------------------------- verifier
-def verify_kernel(kernel: Kernel) -> None:
-    """InternalError unless registers, variables, types, nesting and (where they can be proved) bounds are in order."""
+def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
+    """InternalError unless registers, variables, types, nesting and (where they can be proved) bounds are in order.
+
+    `deferred`: some of its indices are within bounds only for the sizes that the guards let through.
+    """
     assigned: set[int] = set()
 
     def fail(stmt: Stmt, why: str) -> InternalError:
@@ -269,13 +295,13 @@ def verify_kernel(kernel: Kernel) -> None:
         count: Size = 1
         for size in kernel.params[param].shape:
             count = count * size
-        if at_most(last + 1, count) is False or _past(last, count, [scope[var].extent for var, _ in at.terms]):
+        if at_most(last + 1, count) is False or (not deferred and _past(last, count, [scope[var].extent for var, _ in at.terms])):
             raise fail(stmt, f"index {show_affine(at)} reaches {last}, past the {count} elements of {kernel.params[param].name}")
 
     def check(stmts: Sequence[Stmt], scope: dict[int, Axis], types: dict[int, DType], inside: frozenset[str]) -> None:
         types = dict(types)
 
-        def define(stmt: Load | Const | SizeOf | Let | Fold | Contract) -> None:
+        def define(stmt: Load | LoadAt | IndexOf | Const | SizeOf | Let | Fold | Contract) -> None:
             if stmt.reg in assigned:
                 raise fail(stmt, f"r{stmt.reg} is assigned twice")
             assigned.add(stmt.reg)
@@ -290,6 +316,15 @@ def verify_kernel(kernel: Kernel) -> None:
             match stmt:
                 case Load():
                     access(stmt, stmt.param, stmt.at, scope, stmt.dtype)
+                    define(stmt)
+                case LoadAt():
+                    if types.get(stmt.index) not in (int32, int64):
+                        raise fail(stmt, f"r{stmt.index} is no index in scope")
+                    access(stmt, stmt.param, stmt.at, scope, stmt.dtype)
+                    define(stmt)
+                case IndexOf():
+                    if any(var not in scope for var, _ in stmt.at.terms):
+                        raise fail(stmt, "a loop variable is not in scope")
                     define(stmt)
                 case Const() | SizeOf():
                     define(stmt)
@@ -318,7 +353,7 @@ def verify_kernel(kernel: Kernel) -> None:
                         raise fail(stmt, f"no fold {stmt.op}")
                     check(stmt.body, enter(stmt.axis, stmt), types, inside | {"fold"})
                     if (
-                        not any(isinstance(s, (Load, Const, SizeOf, Let)) and s.reg == stmt.value for s in stmt.body)
+                        not any(isinstance(s, (Load, LoadAt, IndexOf, Const, SizeOf, Let)) and s.reg == stmt.value for s in stmt.body)
                         and stmt.value not in types
                     ):
                         raise fail(stmt, f"r{stmt.value} is not in scope")
@@ -333,14 +368,12 @@ def verify_kernel(kernel: Kernel) -> None:
 
 
 def _past(last: Size, count: Size, extents: Sequence[Size]) -> bool:
-    """Whether element `last` lies behind `count` elements at both ends of the dims' bounds, where the loops around it run there at all.
-
-    At one end alone it may: a part that is not there at all sizes is checked at the call, before anything runs (guards.py).
-    """
+    """Whether element `last` lies behind `count` elements at the ends of the dims' bounds, if the loops around it run there at all."""
     dims = {dim.name: dim for size in (last, count, *extents) for dim in symbols(size)}
-    ends = ({name: max(d.lower, 1) for name, d in dims.items()}, {name: d.upper for name, d in dims.items()})
-    runs = [sizes for sizes in ends if all(_value(extent, sizes) > 0 for extent in extents)]
-    return bool(runs) and all(_value(last, sizes) >= _value(count, sizes) for sizes in runs)
+    for sizes in ({name: max(d.lower, 1) for name, d in dims.items()}, {name: d.upper for name, d in dims.items()}):
+        if all(_value(extent, sizes) > 0 for extent in extents) and _value(last, sizes) >= _value(count, sizes):
+            return True
+    return False
 
 
 def _value(size: Size, sizes: Mapping[str, int]) -> int:
@@ -356,6 +389,10 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
     match stmt:
         case Load():
             return [f"{pad}r{stmt.reg} = load {at(stmt.param, stmt.at)}"]
+        case LoadAt():
+            return [f"{pad}r{stmt.reg} = load {at(stmt.param, stmt.at)} + r{stmt.index} * {stmt.stride}, r{stmt.index} < {stmt.size}"]
+        case IndexOf():
+            return [f"{pad}r{stmt.reg} = index {show_affine(stmt.at)}"]
         case Const():
             return [f"{pad}r{stmt.reg} = {stmt.value!r} {stmt.dtype}"]
         case SizeOf():

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from . import dtypes
-from .access import Affine, Index, Whole, along, flat, identity, source_index
+from .access import Affine, Index, Whole, along, flat, identity, source_index, strides
 from .dims import Size
 from .dtypes import DType
 from .errors import InternalError
 from .fusion import Group
 from .graph import Expr
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, SizeOf, Stmt, Store, plain_store
+from .loops import Axis, Const, Contract, Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, Operand, Param, SizeOf, Stmt, Store, plain_store
 from .ops import OPS
 from .packing import packing_bytes
 
@@ -131,11 +131,22 @@ class _Emitter:
             elif here.op == "constant":
                 reg = self.new()
                 body.append(Const(reg, here.dtype, here.arg))
+            elif here.op == "iota":
+                reg = self.new()
+                body.append(IndexOf(reg, here.dtype, flat(index, here.shape)))
             elif here.op == "size":
                 reg = self.new()
                 body.append(SizeOf(reg, here.dtype, here.arg))
             else:
                 kind = OPS[here.op].kind
+                if kind == "gather":
+                    use = (here.sources[1], source_index(here, 1, index, -1))
+                    if use not in known:
+                        stack.append(use)
+                        continue
+                    known[here, index] = self.gather(here, index, known[use], body)
+                    stack.pop()
+                    continue
                 if kind not in ("elementwise", "view"):
                     raise InternalError(f"lower: {here.op} is no elementwise op and no view, but was inlined")
                 needed = [(s, source_index(here, i, index, -1)) for i, s in enumerate(here.sources)]
@@ -152,6 +163,14 @@ class _Emitter:
             known[here, index] = reg
             stack.pop()
         return known[node, at]
+
+    def gather(self, node: Expr, at: Index, number: int, body: list[Stmt]) -> int:
+        source = node.sources[0]
+        reg, param = self.new(), self.params[source]
+        start = flat(source_index(node, 0, at, -1), source.shape)
+        body.append(LoadAt(reg, node.dtype, param, start, number, strides(source.shape)[node.arg], source.shape[node.arg]))
+        self.own[param] = 0
+        return reg
 
     def fold(self, node: Expr, at: Index, var: int, known: dict[tuple[Expr, Index], int]) -> Fold:
         (source,) = node.sources

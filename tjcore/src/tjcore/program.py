@@ -20,6 +20,7 @@ from .loops import Buffer, Call, Chain, Param, Program, verify_kernel
 from .loops import Kernel as LoopKernel
 from .lower import lower
 from .ops import show_shape
+from .ops.movement import decided
 from .options import either
 from .render_c import render_kernel, render_program
 from .schedule import schedule
@@ -185,7 +186,7 @@ class _Planner:
         if index is None:
             index = self.functions[key] = len(self.bodies)
             kernel = replace(raw if raw.grain else schedule(raw), name=f"k{index}")
-            verify_kernel(kernel)
+            verify_kernel(kernel, deferred=not all(map(decided, group.members)))
             self.bodies.append(kernel)
         workspace = [self._workspace(p) for p in raw.params[len(reads) + len(targets) :]]
         self.calls.append(Call(index, (*reads, *targets, *workspace)))

@@ -52,7 +52,18 @@ def render_program(program: Program, dialect: Dialect) -> str:
     parts = [_banner(program, dialect), _includes(statements, dialect, widths)]
     if any(re.search(r"\btj_(floordiv|floormod|min|max)\(", text) for text in body):
         parts.append(C_HELPERS)
+    if any("tj_at(" in text for text in body):
+        parts.append(INDEX_HELPER)
     return "\n".join([*parts, *body])
+
+
+INDEX_HELPER = """\
+/* An index as one of 0..size - 1: negative ones count from the end, what is then outside is the first or the last. */
+static inline int64_t tj_at(int64_t index, int64_t size) {
+  const int64_t at = index < 0 ? index + size : index;
+  return at < 0 || size == 0 ? 0 : at < size ? at : size - 1;
+}
+"""
 
 
 def _banner(program: Program, dialect: Dialect) -> str:

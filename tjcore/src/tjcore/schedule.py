@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import Affine
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store, map_index, walk
+from .loops import Axis, Const, Contract, Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, SizeOf, Stmt, Store, map_index, walk
 from .ops import same
 
 
@@ -81,7 +81,7 @@ def _drop_unit(axes: list[Axis], body: tuple[Stmt, ...]) -> tuple[list[Axis], tu
 
 def _accesses(body: tuple[Stmt, ...]) -> list[tuple[Affine, bool]]:
     """Every index of the body, and whether it is stored to."""
-    return [(s.at, isinstance(s, Store)) for s in walk(body) if isinstance(s, (Load, Store))]
+    return [(s.at, isinstance(s, Store)) for s in walk(body) if isinstance(s, (Load, LoadAt, IndexOf, Store))]
 
 
 def _merge(axes: list[Axis], body: tuple[Stmt, ...]) -> tuple[list[Axis], tuple[Stmt, ...]]:
@@ -175,13 +175,15 @@ def _hoist(
             varying.add(stmt.reg)
             continue
         match stmt:
-            case Load():
+            case Load() | IndexOf():
                 moves = stmt.at.coefficient(var) == 0
+            case LoadAt():
+                moves = stmt.at.coefficient(var) == 0 and stmt.index not in varying
             case Let():
                 moves = not any(arg in varying for arg in stmt.args)
             case _:
                 moves = isinstance(stmt, (Const, SizeOf))
         (out if moves else inside).append(stmt)
-        if not moves and isinstance(stmt, (Load, Let)):
+        if not moves and isinstance(stmt, (Load, LoadAt, IndexOf, Let)):
             varying.add(stmt.reg)
     return tuple(out), tuple(inside)

@@ -118,7 +118,9 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     if OPS[op].arity >= 0 and len(sources) != OPS[op].arity:
         raise GraphError(f"{op} takes {OPS[op].arity} sources, got {len(sources)}")
     arg: Any = None
-    if rest.startswith("("):
+    if op == "iota":
+        arg = parse_size(rest, dims)
+    elif rest.startswith("("):
         arg = _read_shape(rest, dims)
     elif rest:
         arg = rest if rest.isidentifier() else int(rest)

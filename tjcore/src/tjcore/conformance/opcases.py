@@ -13,6 +13,7 @@ from functools import cache
 from math import floor
 
 from tjcore import Dim, DType, Expr, GraphError, constant, input
+from tjcore.dims import maximum
 from tjcore.dtypes import DTYPES
 from tjcore.graph import apply
 from tjcore.ops import OPS, Op
@@ -117,7 +118,47 @@ def views(dtype: DType) -> Family:
             "transpose-matrix": lambda: m.permute((1, 0)),
             "transpose-last": lambda: cube.permute((0, 2, 1)),
             "transpose-round": lambda: cube.permute((2, 0, 1)),
+            "slice-rows": lambda: m[1:],
+            "slice-steps": lambda: cube[::-2, 1::3, ::-1] if dtype.kind == "bool" else cube[::-2, 1::3, ::-1] + cube[::-2, 1::3, ::-1],
+            "reshape-merge": lambda: cube.reshape((-1, 3)),
+            "reshape-copy": lambda: cube.permute((1, 0, 2)).reshape((-1,)),
+            "reshape-split": lambda: m.expand_dims(2).broadcast_to((M, K, 4)).reshape((M, K, 2, 2)),
+            "windows-columns": lambda: apply("windows", (m,), (1, maximum((K - 3 + 1) // 2, 0), 3, 2, 1)),
             "transpose-stacked": lambda: cube.permute((1, 0, 2)).expand_dims(0).broadcast_to((N, K, M, 3)).permute((3, 1, 0, 2)),
+        }
+    )
+
+
+@cache
+def joins(dtype: DType) -> Family:
+    """Tensors joined along each axis, as they are and computed."""
+    m, k, cube, thin = (
+        input("m", (M, K), dtype),
+        input("k", (K, M), dtype),
+        input("cube", (M, K, 3), dtype),
+        input("thin", (M, 1, K), dtype),
+    )
+    return _accepted(
+        {
+            "concat-rows": lambda: apply("concat", (m, k.permute((1, 0)), m[1:]), 0),
+            "concat-columns": lambda: apply("concat", (m, m[:, ::-1], m[:, :2]), 1),
+            "concat-computed": lambda: apply("concat", (cube + cube, m.expand_dims(2)), 2),
+            "concat-read": lambda: apply("concat", (thin, thin), 1).reshape((M, -1)).permute((1, 0)),
+        }
+    )
+
+
+@cache
+def gathers(dtype: DType) -> Family:
+    """Elements by index: of inputs and of computed tensors, along each axis; indices of both types, some outside."""
+    m, cube, rows = input("m", (M, K), dtype), input("cube", (M, K, 3), dtype), apply("iota", (), M)
+    return _accepted(
+        {
+            "take-rows": lambda: apply("take", (m, rows * 3 - 5), 0),
+            "take-columns": lambda: apply("take", (cube, (rows - 2).astype("int32")), 1),
+            "take-computed": lambda: apply("take", (m.permute((1, 0)), rows.expand_dims(1) - rows), 1),
+            "take_along_axis-columns": lambda: apply("take_along_axis", (m, rows.expand_dims(1).broadcast_to((M, 4)) - 1), 1),
+            "iota-mask": lambda: (rows.expand_dims(1) < apply("iota", (), K)).where(m, m[:, ::-1]),
         }
     )
 
@@ -155,6 +196,8 @@ FAMILIES: Mapping[str, Callable[[DType], Family]] = {
     "elementwise": elementwise,
     "reduce": reductions,
     "view": views,
+    "join": joins,
+    "gather": gathers,
     "contract": products,
     "leaf": leaves,
 }

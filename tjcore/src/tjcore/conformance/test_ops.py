@@ -130,6 +130,28 @@ class TestViews:
             check(compile, opcases.views(dtype), label, arrays, {"M": m, "K": k, "N": n})
 
 
+class TestJoins:
+    """Ops that put tensors side by side."""
+
+    @pytest.mark.parametrize("case", opcases.cases("join"), ids=opcases.identify)
+    def test_shapes(self, case: tuple[str, DType], compile: Compile) -> None:
+        label, dtype = case
+        for m, k in ((1, 1), (2, 3), (0, 4), (4, 0), (17, 33), (5, 300)):
+            arrays = tensors(dtype, m, k, np.random.default_rng(m), lambda d, s, r: mixed(d, s, r, 0.3))
+            check(compile, opcases.joins(dtype), label, arrays, {"M": m, "K": k})
+
+
+class TestGathers:
+    """Ops that read elements by index."""
+
+    @pytest.mark.parametrize("case", opcases.cases("gather"), ids=opcases.identify)
+    def test_shapes(self, case: tuple[str, DType], compile: Compile) -> None:
+        label, dtype = case
+        for m, k in ((1, 1), (2, 3), (0, 4), (17, 33), (5, 300), (33, 8)):
+            arrays = tensors(dtype, m, k, np.random.default_rng(m), lambda d, s, r: mixed(d, s, r, 0.3))
+            check(compile, opcases.gathers(dtype), label, arrays, {"M": m, "K": k})
+
+
 class TestProducts:
     """Ops that contract an axis, around every edge of chains and tiles."""
 

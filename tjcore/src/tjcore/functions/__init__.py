@@ -5,11 +5,12 @@ Each is an op of the table or a composition of ops, so that it fuses, differenti
 
 from __future__ import annotations
 
-from . import creation, elementwise, manipulation, products, statistics
+from . import creation, elementwise, indexing, manipulation, products, statistics
 from .creation import *  # noqa: F403 - each module lists its names
 from .elementwise import *  # noqa: F403 - each module lists its names
+from .indexing import *  # noqa: F403 - each module lists its names
 from .manipulation import *  # noqa: F403 - each module lists its names
 from .products import *  # noqa: F403 - each module lists its names
 from .statistics import *  # noqa: F403 - each module lists its names
 
-__all__ = [*creation.__all__, *elementwise.__all__, *manipulation.__all__, *products.__all__, *statistics.__all__]  # noqa: PLE0604 - strings, from those modules
+__all__ = [*creation.__all__, *elementwise.__all__, *indexing.__all__, *manipulation.__all__, *products.__all__, *statistics.__all__]  # noqa: PLE0604 - strings, from those modules

@@ -32,6 +32,24 @@ def _sizes(op: str, arg: object, length: int, what: str) -> tuple[Size, ...]:
     return arg
 
 
+def conditions(node: Expr) -> list[tuple[Size, Size]]:
+    """Pairs of sizes: the node reads within its source where each first is at most its second."""
+    if node.op not in ("slice", "windows", "reshape"):
+        return []
+    (x,) = node.sources
+    if node.op == "reshape":
+        have, want = count(x.shape), count(node.shape)
+        return [] if same(have, want) else [(have, want), (want, have)]
+    axis, *arg = node.arg
+    size = x.shape[axis]
+    return slice_bounds(size, *arg) if node.op == "slice" else windows_bounds(size, *arg)
+
+
+def decided(node: Expr) -> bool:
+    """Whether all sizes within the bounds of the dims keep the node within its source, so that no call needs to look."""
+    return all(at_most(low, high) is True for low, high in conditions(node))
+
+
 # ---------------------------------------------------------------------------------------------------------------- slice
 def _infer_slice(sources: tuple[Expr, ...], arg: object) -> tuple[Shape, DType]:
     (x,) = sources
