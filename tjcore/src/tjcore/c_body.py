@@ -215,9 +215,9 @@ class KernelWriter:
                     else:
                         text = f"tj_gather_{v}({address}, {self.size(stride)})"
                 case LoadAt():
-                    v, i, step = self.vtype(stmt.reg), self.vtype(stmt.index), self._factor(stmt.at.coefficient(var))
+                    v, i, by = self.vtype(stmt.reg), self.vtype(stmt.index), self._factor(stmt.at.coefficient(var))
                     number = f"j{stmt.reg}"
-                    moved = f"l{stmt.reg}*{step} + " if step != "0" else ""
+                    moved = f"l{stmt.reg}*{by} + " if by != "0" else ""
                     out += [
                         f"{pad}{self.types[stmt.index].c} {number}[{self.lanes}];",
                         f"{pad}{stmt.dtype.c} g{stmt.reg}[{self.lanes}];",
@@ -227,11 +227,11 @@ class KernelWriter:
                     ]
                     text = f"tj_load_{v}(g{stmt.reg})"
                 case IndexOf():
-                    v, step = self.vtype(stmt.reg), stmt.at.coefficient(var)
+                    v, stride = self.vtype(stmt.reg), stmt.at.coefficient(var)
                     text = f"tj_splat_{v}({self.index(stmt.at)})"
-                    if step != 0:
+                    if stride != 0:
                         ramp = ", ".join(map(str, range(self.lanes)))
-                        text += f" + tj_load_{v}((const {stmt.dtype.c}[]){{{ramp}}}) * tj_splat_{v}({self.size(step)})"
+                        text += f" + tj_load_{v}((const {stmt.dtype.c}[]){{{ramp}}}) * tj_splat_{v}({self.size(stride)})"
                 case SizeOf():
                     v = self.vtype(stmt.reg)
                     text = f"tj_splat_{v}(({stmt.dtype.c})({self.size(stmt.size)}))"

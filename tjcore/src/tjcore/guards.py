@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .dims import Dim, Size, at_most, evaluate, symbols
+from .dims import Constraint, Dim, Size, at_most, evaluate, symbols
 from .errors import CallError, DtypeError, shown
 from .graph import Expr
 from .ops import OPS, same, show_shape
@@ -22,7 +22,10 @@ from .ops.movement import conditions, count
 class Guards:
     """Checks for the inputs of one plan, in the plan's order. `nodes`: all of the graph, some of which have no meaning on empty axes."""
 
-    def __init__(self, inputs: Sequence[Expr], symbols: Sequence[Dim], nodes: Sequence[Expr] = ()) -> None:
+    def __init__(
+        self, inputs: Sequence[Expr], symbols: Sequence[Dim], nodes: Sequence[Expr] = (), constraints: Sequence[Constraint] = ()
+    ) -> None:
+        self.constraints = tuple(constraints)
         self.filled = list(dict.fromkeys((n.op, n.sources[0].shape[n.arg]) for n in nodes if n.op in ("max", "min")))
         self.taken = list(dict.fromkeys(_Taken.of(n) for n in nodes if OPS[n.op].kind == "gather"))
         self.moves = [move for n in dict.fromkeys(nodes) if n.op in ("slice", "windows", "reshape") for move in _moves(n)]
@@ -56,6 +59,8 @@ class Guards:
         for op, size in self.filled:
             if evaluate(size, sizes) == 0:
                 raise CallError(f"{op}: the axis of size {size} is empty in this call, and nothing has no {op}; give at least one element")
+        for constraint in self.constraints:
+            constraint.check(sizes)
         for move in self.moves:
             move.check(sizes)
         for taken in self.taken:
@@ -113,7 +118,7 @@ class _Taken(NamedTuple):
     op: str
     axis: int
     size: Size
-    count: Size
+    elements: Size
     input: str | None
 
     @classmethod
@@ -126,7 +131,7 @@ class _Taken(NamedTuple):
 
     def check(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
         size = evaluate(self.size, sizes)
-        if evaluate(self.count, sizes) == 0:
+        if evaluate(self.elements, sizes) == 0:
             return
         if size == 0:
             raise CallError(f"{self.op}: axis {self.axis} of size {self.size} is empty in this call, and there is nothing to take from it")

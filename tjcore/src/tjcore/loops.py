@@ -257,7 +257,7 @@ def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) ->
     """The statements with each access index replaced by `change(param, index)`."""
     out: list[Stmt] = []
     for stmt in stmts:
-        if isinstance(stmt, (Load, Store)) or isinstance(stmt, LoadAt):
+        if isinstance(stmt, (Load, LoadAt, Store)):
             out.append(replace(stmt, at=change(stmt.param, stmt.at)))
         elif isinstance(stmt, IndexOf):
             out.append(replace(stmt, at=change(-1, stmt.at)))

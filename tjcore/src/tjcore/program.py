@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from .chains import find_chains
-from .dims import Dim
+from .dims import Constraint, Dim, parse_constraint
 from .errors import GraphError, shown
 from .fusion import Group, fuse
 from .graph import Expr, check_outputs, toposort
@@ -66,6 +66,8 @@ class Plan:
     """For each output that is written over a donated input, by their numbers: that input."""
     order: tuple[int, ...] = ()
     """For each kernel, the number it had in the graph's order, which is also that of its group."""
+    constraints: tuple[Constraint, ...] = ()
+    """What the sizes of every call keep."""
 
     @cached_property
     def source(self) -> str:
@@ -77,10 +79,29 @@ class Plan:
         return {b: span for b, span in lifetimes(self.program).items() if self.program.buffers[b].kind == "temporary"}
 
 
-def compile_plan(outputs: Sequence[Expr], fuse: bool = True, reuse: bool = True, donate: Sequence[str] = ()) -> Plan:
+def compile_plan(
+    outputs: Sequence[Expr], fuse: bool = True, reuse: bool = True, donate: Sequence[str] = (), constraints: Sequence[Constraint | str] = ()
+) -> Plan:
     """The plan for `outputs`. `fuse=False` makes each op a kernel of its own; `reuse=False` gives each stored tensor a buffer of its own, and
-    keeps the order of the graph. The results have the same bits. `donate` names inputs whose arrays may be overwritten."""
-    return _Planner(_checked(outputs), either("fuse", fuse)).plan(either("reuse", reuse), donate)
+    keeps the order of the graph. The results have the same bits. `donate` names inputs whose arrays may be overwritten.
+    `constraints` are what the sizes of every call keep: made by `multiple_of`, `le`, `lt` and `eq`, or text such as "N % 8 == 0"."""
+    plan = _Planner(_checked(outputs), either("fuse", fuse)).plan(either("reuse", reuse), donate)
+    return replace(plan, constraints=_constraints(constraints, plan.symbols)) if constraints else plan
+
+
+def _constraints(given: Sequence[Constraint | str], symbols: Sequence[Dim]) -> tuple[Constraint, ...]:
+    if isinstance(given, (str, Constraint)) or not isinstance(given, Sequence):
+        raise GraphError(f"constraints: expected a sequence of constraints or texts, got {shown(given)}")
+    dims = {d.name: d for d in symbols}
+    out = []
+    for constraint in given:
+        declared = constraint if isinstance(constraint, Constraint) else parse_constraint(constraint, dims)
+        for dim in declared.dims:
+            if dims.get(dim.name) != dim:
+                known = ", ".join(map(repr, symbols)) or "none"
+                raise GraphError(f"constraint {declared}: the graph has no symbol {dim!r}; its symbols: {known}")
+        out.append(declared)
+    return tuple(out)
 
 
 def _checked(outputs: Sequence[Expr]) -> tuple[Expr, ...]:

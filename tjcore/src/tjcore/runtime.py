@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .build import Built, build
+from .dims import Constraint
 from .direct import OUT, Direct, Prepared, Record, maker
 from .dump import dump_plan, dump_source
 from .errors import CallError
@@ -69,7 +70,8 @@ class CompiledGraph:
     sizes for symbols that no input carries. `max_bytes` bounds each tensor, and inputs, workspace and outputs together, of any call;
     a call that would need more is refused with BudgetError before any work.
     `backend` names a toolchain (default: TENSORJIT_BACKEND, else the first that works). `reuse=False` gives every stored tensor memory of
-    its own. `donate` names inputs whose arrays a call may overwrite, and return as outputs.
+    its own. `donate` names inputs whose arrays a call may overwrite, and return as outputs. `constraints` are what the sizes of every call
+    keep, such as "N % 8 == 0" or "N <= M"; a call whose sizes do not is refused.
     """
 
     def __init__(
@@ -83,13 +85,16 @@ class CompiledGraph:
         target: str | None = None,
         reuse: bool = True,
         donate: Sequence[str] = (),
+        constraints: Sequence[Constraint | str] = (),
     ) -> None:
         self.options = Options.resolve(
             fuse=fuse, max_bytes=max_bytes, backend=backend, threads=threads, target=target, reuse=reuse, donate=donate
         )
         self._outputs = check_outputs("CompiledGraph", outputs)
-        self.plan: Plan = compile_plan(self._outputs, fuse=self.options.fuse, reuse=self.options.reuse, donate=self.options.donate)
-        self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs))
+        self.plan: Plan = compile_plan(
+            self._outputs, fuse=self.options.fuse, reuse=self.options.reuse, donate=self.options.donate, constraints=constraints
+        )
+        self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs), self.plan.constraints)
         self._layout = Layout(self.plan, self.options.reuse, self.options.threads)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
         dump_plan(self.plan, self._layout, self.options.fuse)
@@ -119,7 +124,7 @@ class CompiledGraph:
         return Direct(self._entry, inputs, outputs, temporaries, len(plan.symbols), self.options.threads)
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self._outputs, self.options)
+        return _rebuild, (self._outputs, self.options, self.plan.constraints)
 
     def __repr__(self) -> str:
         inputs = ", ".join(node.arg for node in self.plan.inputs)
@@ -354,7 +359,7 @@ def _sizes_text(bindings: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in bindings.items()) or "its fixed sizes"
 
 
-def _rebuild(outputs: Sequence[Expr], options: Options) -> CompiledGraph:
+def _rebuild(outputs: Sequence[Expr], options: Options, constraints: Sequence[Constraint] = ()) -> CompiledGraph:
     return CompiledGraph(
         outputs,
         fuse=options.fuse,
@@ -364,4 +369,5 @@ def _rebuild(outputs: Sequence[Expr], options: Options) -> CompiledGraph:
         target=options.target,
         reuse=options.reuse,
         donate=options.donate,
+        constraints=constraints,
     )

@@ -8,7 +8,7 @@ from .constraints import Constraint, check_bindings, eq, le, lt, multiple_of
 from .evaluate import collect_dims, compile_sizes, evaluate, symbols
 from .proofs import at_most, divides, equal
 from .size import LARGEST_SIZE, Dim, Size, SizeExpr, bounds, maximum, minimum, total
-from .text import C_HELPERS, parse_size, to_c
+from .text import C_HELPERS, parse_constraint, parse_size, to_c
 
 __all__ = [
     "C_HELPERS",
@@ -31,6 +31,7 @@ __all__ = [
     "maximum",
     "minimum",
     "multiple_of",
+    "parse_constraint",
     "parse_size",
     "symbols",
     "to_c",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from ..errors import GraphError
+from .constraints import Constraint, eq, le, lt, multiple_of
 from .printing import Notation, Printer
 from .size import Dim, Size, maximum, minimum, terms_of
 from .terms import Atom
@@ -54,6 +55,32 @@ def parse_size(text: str, dims: Mapping[str, Dim]) -> Size:
     if not isinstance(text, str):
         raise GraphError(f"parse_size: expected a str, got {text!r} ({type(text).__name__})")
     return _Parser(text, dims).parse()
+
+
+_RELATION = re.compile(r"(.*?)(==|<=|>=|<|>)(.*)", re.DOTALL)
+_MULTIPLE = re.compile(r"(.*)%\s*([^\s%]+|\(.*\))\s*$", re.DOTALL)
+
+
+def parse_constraint(text: str, dims: Mapping[str, Dim]) -> Constraint:
+    """The constraint that `text` says: two sizes with == <= >= < or > between them, such as `N % 8 == 0` or `N <= M`."""
+    found = _RELATION.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise GraphError(f"constraint: expected text such as 'N % 8 == 0' or 'N <= M', got {text!r}")
+    left, sign, right = found.groups()
+    multiple = _MULTIPLE.fullmatch(left)
+    if sign == "==" and right.strip() == "0" and multiple is not None:
+        return multiple_of(parse_size(multiple[1], dims), parse_size(multiple[2], dims))
+    a, b = parse_size(left, dims), parse_size(right, dims)
+    match sign:
+        case "==":
+            return eq(a, b)
+        case "<=":
+            return le(a, b)
+        case "<":
+            return lt(a, b)
+        case ">=":
+            return le(b, a)
+    return lt(b, a)
 
 
 class _Parser:
