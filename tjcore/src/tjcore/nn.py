@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from .convolution import avg_pool, conv, max_pool
 from .functions.elementwise import logaddexp, operand, stop_gradient
 from .functions.statistics import logsumexp, var
 from .graph import Expr, elementwise, reduce
@@ -121,6 +122,6 @@ def binary_cross_entropy(logits: Expr, probabilities: Expr, /) -> Expr:
 
 
 __all__ = [
-    "binary_cross_entropy", "cross_entropy", "elu", "gelu", "hard_tanh", "layer_norm", "leaky_relu", "log_sigmoid", "log_softmax",
-    "logsumexp", "relu", "rms_norm", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "standardize", "tanh",
+    "avg_pool", "binary_cross_entropy", "conv", "cross_entropy", "elu", "gelu", "hard_tanh", "layer_norm", "leaky_relu", "log_sigmoid", "log_softmax",
+    "logsumexp", "max_pool", "relu", "rms_norm", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "standardize", "tanh",
 ]  # fmt: skip
