@@ -16,9 +16,10 @@ from tjcore import numerics
 from tjcore.access import Affine
 from tjcore.dims import Size, evaluate
 from tjcore.loops import Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store
+from tjcore.lower import FOLD_OF
 from tjcore.ops import OPS
 
-_FOLDS: Mapping[str, str] = {"add": "sum", "max": "max", "min": "min"}
+_FOLDS: Mapping[str, str] = {fold: op for op, fold in FOLD_OF.items()}
 """The op of the table whose meaning a fold has."""
 
 
@@ -53,8 +54,9 @@ class _Run:
                 case SizeOf():
                     regs[stmt.reg] = np.asarray(self.size(stmt.size)).astype(stmt.dtype.numpy)
                 case Let():
+                    arg = stmt.dtype.name if stmt.op == "cast" else None
                     operands = [np.asarray(regs[r]) for r in stmt.args]
-                    regs[stmt.reg] = np.asarray(OPS[stmt.op].meaning(None, self.size, *operands), stmt.dtype.numpy)
+                    regs[stmt.reg] = np.asarray(OPS[stmt.op].meaning(arg, self.size, *operands), stmt.dtype.numpy)
                 case Store():
                     self.buffers[stmt.param][self.place(stmt.param, stmt.at, loop)] = regs[stmt.value]
                 case Loop():
