@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .c_body import KernelWriter
+from .c_constants import Lifted
 from .c_contract import contract_dims
+from .c_scalars import literal
 from .dims import Dim, Size, symbols, to_c
 from .loops import Chain, Contract, Kernel, Program, walk
 from .ops import Shape
@@ -53,21 +55,23 @@ class _Step:
     note: str
 
 
-def entry(program: Program, dialect: Dialect, names: dict[Dim, str]) -> str:
+def entry(lifted: Lifted, dialect: Dialect, names: dict[Dim, str]) -> str:
     """The chains' functions and the entry."""
-    writer = _EntryWriter(program, dialect, names)
+    program = lifted.program
+    writer = _EntryWriter(lifted, dialect, names)
     steps = writer.steps()
     export = f"{dialect.export} " if dialect.export else ""
     head = [f"{export}void {ENTRY}(const tj_team *team, void *const *buffers, const int64_t *dims) {{"]
     head += [f"  const int64_t {names[d]} = dims[{i}];" for i, d in enumerate(program.dims)]
     head += [f"  (void){names[d]};" for d in program.dims] or ["  (void)dims;"]
     before, lines = (writer.table if len(steps) > MAX_WRITTEN_STEPS else writer.written)(steps)
-    return "\n".join([*writer.chains, *before, *head, *lines, "}"]) + "\n"
+    return "\n".join([*writer.constants(), *writer.chains, *before, *head, *lines, "}"]) + "\n"
 
 
 class _EntryWriter:
-    def __init__(self, program: Program, dialect: Dialect, names: dict[Dim, str]) -> None:
-        self.program = program
+    def __init__(self, lifted: Lifted, dialect: Dialect, names: dict[Dim, str]) -> None:
+        self.lifted = lifted
+        self.program = program = lifted.program
         self.names = names
         self.chains: list[str] = []
         self.functions: list[_Function] = []
@@ -75,6 +79,18 @@ class _EntryWriter:
         for kernel in program.kernels:
             dims = kernel_dims(KernelWriter(kernel, dialect, names.__getitem__), kernel)
             self.functions.append(_Function(kernel.name, len(kernel.params), tuple(dims), False))
+
+    # ------------------------------------------------------------ constants
+    def constants(self) -> list[str]:
+        """What the kernels' constants are, one array for each set of them."""
+        return [
+            f"static const {dtype.c} constants{i}[{len(some)}] = {{{', '.join(literal(value, dtype) for value in some)}}};"
+            for i, (dtype, some) in enumerate(self.lifted.values)
+        ]
+
+    def _pointer(self, buffer: int) -> str:
+        brought = self.lifted.brought
+        return f"buffers[{buffer}]" if buffer < brought else f"(void *)constants{buffer - brought}"
 
     # ------------------------------------------------------------ steps
     def steps(self) -> list[_Step]:
@@ -164,7 +180,7 @@ class _EntryWriter:
         lines: list[str] = []
         for i, step in enumerate(steps):
             function = self.functions[step.function]
-            pointers = [f"buffers[{b}]" for b in step.buffers]
+            pointers = [self._pointer(b) for b in step.buffers]
             if function.chain:
                 pointers = [f"(void *const[]){{{', '.join(pointers)}}}"]
             if i:
@@ -173,10 +189,25 @@ class _EntryWriter:
             lines.append(f"  {function.name}({arguments}); /* {step.note} */")
         return [], lines
 
+    def _given(self, count: int) -> list[str]:
+        brought = self.lifted.brought
+        if not self.lifted.values:
+            return [f"    for (int i = 0; i < {count}; i++) given[i] = buffers[steps[step][i + 1]];"]
+        return [
+            f"    for (int i = 0; i < {count}; i++) {{",
+            "      int32_t b = steps[step][i + 1];",
+            f"      given[i] = b < {brought} ? buffers[b] : (void *)constants[b - {brought}];",
+            "    }",
+        ]
+
     def table(self, steps: Sequence[_Step]) -> tuple[list[str], list[str]]:
         width = 1 + max(len(step.buffers) for step in steps)
         rows = [f"  {{{', '.join(map(str, (step.function, *step.buffers)))}}}," for step in steps]
-        before = [
+        before = []
+        if self.lifted.values:
+            pointers = [f"  constants{i}," for i in range(len(self.lifted.values))]
+            before += [f"static const void *const constants[{len(pointers)}] = {{", *pointers, "};"]
+        before += [
             "/* A step: what runs, and the buffers it is given. */",
             f"static const int32_t steps[{len(rows)}][{width}] = {{",
             *rows,
@@ -185,7 +216,7 @@ class _EntryWriter:
         lines = [
             f"  for (int step = 0; step < {len(rows)}; step++) {{",
             f"    void *given[{width - 1}];",
-            f"    for (int i = 0; i < {width - 1}; i++) given[i] = buffers[steps[step][i + 1]];",
+            *self._given(width - 1),
             "    if (step) tj_wait(team);",
             "    switch (steps[step][0]) {",
         ]

@@ -23,7 +23,7 @@ from .native_call import NativeEntry
 from .pools import LARGE, OUTPUTS, WORKSPACES
 from .toolchain import FFI, Library
 
-ARRAYS, BUFFERS, DIMS, EXTENTS, RECORDS, PROBES = 64, 192, 16, 192, 256, 4
+ARRAYS, BUFFERS, DIMS, EXTENTS, RECORDS, PROBES = 64, 192, 16, 192, 1024, 4
 """As in call.h."""
 
 FFI.cdef(
@@ -47,7 +47,7 @@ FFI.cdef(
       void *workspace_maker, *workspace_taker;
       int64_t takes_out, calls;
       int64_t last[16];
-      const tj_record *records[256];
+      const tj_record *records[1024];
     } tj_callee;
     typedef struct tj_prepared {
       tj_callee *callee;
@@ -71,8 +71,12 @@ OUT = sys.intern("out")
 _CALLEE, _PREPARED = b"tjcore.callee", b"tjcore.prepared"  # capsules keep the addresses of these
 
 
+_VOID = FFI.typeof("void *")
+_VOIDS, _INTS = FFI.typeof("void *[]"), FFI.typeof("int64_t[]")
+
+
 def _pointer(value: object) -> Any:
-    return FFI.cast("void *", id(value))
+    return FFI.cast(_VOID, id(value))
 
 
 @cache
@@ -181,10 +185,10 @@ class Direct:
         self._objects = (names, dtypes, makers)
         self.extents = sum(ranks[: len(inputs)])
         self._arrays = [
-            FFI.new("void *[]", [_pointer(o) for o in names] or 1),
-            FFI.new("void *[]", [_pointer(o) for o in dtypes] or 1),
-            FFI.new("int64_t[]", ranks or 1),
-            FFI.new("int64_t[]", [dtype.itemsize for dtype in dtypes] or 1),
+            FFI.new(_VOIDS, [_pointer(o) for o in names] or 1),
+            FFI.new(_VOIDS, [_pointer(o) for o in dtypes] or 1),
+            FFI.new(_INTS, ranks or 1),
+            FFI.new(_INTS, [dtype.itemsize for dtype in dtypes] or 1),
         ]
         counts = len(inputs), len(outputs), temporaries, dims, threads, self.extents
         takes_out = OUT not in names
@@ -205,7 +209,7 @@ class Direct:
     def learn(self, extents: Sequence[int], record: Record) -> None:
         """Calls whose inputs have these extents, all together in plan order, are as `record` says. The caller holds a lock."""
         state = self.state
-        first = self._slot(FFI.new("int64_t[]", list(extents) or 1), len(extents))
+        first = self._slot(FFI.new(_INTS, list(extents) or 1), len(extents))
         places = [(first + probe) % RECORDS for probe in range(PROBES)]
         free = [place for place in places if place not in self._records]
         self._turn += 1
@@ -244,8 +248,8 @@ class Record:
         makers: Sequence[Callable[..., NDArray[Any]]],
     ) -> None:
         self._objects = [*shapes, *makers]
-        self._arrays = [FFI.new("int64_t[]", list(numbers) or 1) for numbers in (extents, dims, offsets)]
-        self._made = [FFI.new("void *[]", [_pointer(o) for o in objects] or 1) for objects in (self._objects[: len(shapes)], makers)]
+        self._arrays = [FFI.new(_INTS, list(numbers) or 1) for numbers in (extents, dims, offsets)]
+        self._made = [FFI.new(_VOIDS, [_pointer(o) for o in objects] or 1) for objects in (self._objects[: len(shapes)], makers)]
         self.c = FFI.new("tj_record *", (*self._arrays, workspace, _pointer(self), *self._made))
         self.extents, self.dims = self._arrays[0], self._arrays[1]
 
@@ -265,8 +269,8 @@ class Prepared:
     ) -> None:
         self._keep = (direct, list(arrays), outputs, record, workspace)
         self._arrays = [
-            FFI.new("void *[]", [_pointer(a) for a in arrays] or 1),
-            FFI.new("void *[]", [FFI.cast("void *", place) for place in places] or 1),
+            FFI.new(_VOIDS, [_pointer(a) for a in arrays] or 1),
+            FFI.new(_VOIDS, [FFI.cast(_VOID, place) for place in places] or 1),
         ]
         self.state = FFI.new(
             "tj_prepared *", (direct.state, self._arrays[0], record.extents, record.dims, self._arrays[1], _pointer(outputs), 0)

@@ -68,10 +68,10 @@ def show_loops(plan: Plan, fused: bool) -> str:
     """The kernels as they were lowered, before scheduling; of equal ones the first."""
     final = prepare(plan.outputs, fused)
     shown: dict[str, str] = {}
-    groups = {group.root: group for group in fuse(final, fused)}  # in the graph's order, which need not be that of the kernels
-    for kernel in plan.kernels:
+    groups = fuse(final, fused)
+    for kernel, number in zip(plan.kernels, plan.order, strict=True):
         if kernel.name not in shown:
-            shown[kernel.name] = show_kernel(lower(groups[kernel.node], kernel.name, len(kernel.writes)))
+            shown[kernel.name] = show_kernel(lower(groups[number], kernel.name, len(kernel.writes)))
     return "\n\n".join(shown.values()) + "\n"
 
 

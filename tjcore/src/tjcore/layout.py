@@ -111,9 +111,9 @@ class Layout:
             at += rank
         nbytes = list(sizes[at:])
         bindings = dict(zip(self.order, dims, strict=True))
-        offsets = tuple(self.memory.offsets(bindings))
         inputs, outputs = self.counts["input"], self.counts["output"]
         held = nbytes[inputs + outputs :]
+        offsets = tuple(self.memory.stacked(held)[0])
         placed = zip(self.buffers[inputs + outputs :], offsets, held, strict=True)
         allocations = tuple(Allocation(b.name, offset, align_up(n)) for b, offset, n in placed if n or not b.per_thread)
         return Placement(

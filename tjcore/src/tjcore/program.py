@@ -63,6 +63,8 @@ class Plan:
     """Every tensor that is stored whole and is neither input nor output, whether it has a buffer of its own or lives in another's."""
     aliases: Mapping[int, int] = field(default_factory=dict)
     """For each output that is written over a donated input, by their numbers: that input."""
+    order: tuple[int, ...] = ()
+    """For each kernel, the number it had in the graph's order, which is also that of its group."""
 
     @cached_property
     def source(self) -> str:
@@ -133,13 +135,15 @@ class _Planner:
         stored = tuple(b for i, b in enumerate(self.buffers) if b.kind == "temporary" and not b.per_thread and i not in scratch)
         if not reuse:
             names = {node: self.buffers[b].name for node, b in self.home.items()}
-            return Plan(self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program, stored)
+            return Plan(
+                self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program, stored, {}, tuple(range(len(self.calls)))
+            )
         arranged = arrange(program, donated)
         verify_arrangement(program, arranged.program, arranged.order, arranged.home, donated)
         program, home = arranged.program, arranged.home
         names = {node: program.buffers[home[b]].name for node, b in self.home.items()}
         kernels = [self._arranged(old, call, arranged) for old, call in zip(arranged.order, program.calls, strict=True)]
-        return Plan(self.inputs, self.outputs, tuple(kernels), self.dims, names, program, stored, arranged.aliases())
+        return Plan(self.inputs, self.outputs, tuple(kernels), self.dims, names, program, stored, arranged.aliases(), arranged.order)
 
     def _donated(self, names: Sequence[str]) -> frozenset[int]:
         known = {node.arg: i for i, node in enumerate(self.inputs)}

@@ -31,7 +31,7 @@ from .prepared import PreparedCall
 from .program import Plan, compile_plan
 from .questions import MemoryFormulas, MemoryReport, Questions
 
-REMEMBERED_SIZES = 256
+REMEMBERED_SIZES = 1024
 """Of how many sizes an object remembers shapes and offsets; the oldest are forgotten."""
 
 

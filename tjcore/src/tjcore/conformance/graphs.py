@@ -1,6 +1,6 @@
-"""Graphs of some size to hold the numeric contract on: networks written by hand, and random ones drawn by hypothesis from the op table.
+"""Graphs of some size to hold the numeric contract on: networks written by hand, and random ones grown from the op table.
 
-In: nothing, or hypothesis's choices. Out: `Sample`s: outputs, and how to make arrays for given sizes. In `exact` samples every op is exactly
+In: nothing, or a seed. Out: `Sample`s: outputs, and how to make arrays for given sizes. In `exact` samples every op is exactly
 defined, so the reference evaluator gives their very bits. `row_axes` tells which outputs have rows that do not know each other.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from random import Random
 from typing import Any, Literal
 
 import numpy as np
@@ -106,8 +107,8 @@ NUMBERS = (0, 1, 2, -1, 3, 0.5, -0.25, -0.0, 0.1, 1e-40, 3e38)
 class _Growing:
     """A graph as it grows: each step takes nodes that are there and adds one, or nothing where the op refuses them."""
 
-    def __init__(self, dtype: DType, draw: Any, exact: bool) -> None:
-        self.draw = draw
+    def __init__(self, dtype: DType, random: Random, exact: bool) -> None:
+        self.random = random
         self.dtype = dtype
         self.exact = exact
         shapes: dict[str, Shape] = {"x": (P, Q), "y": (P, Q), "v": (Q,), "u": (P,), "line": (1, Q), "column": (P, 1), "cube": (P, 3, Q)}
@@ -128,8 +129,8 @@ class _Growing:
             "product": self._product,
             "slope": self._slope,
         }
-        kind = self.draw(
-            st.sampled_from(("elementwise", "elementwise", "elementwise", "number", "reduce", "view", "view", "product", "slope"))
+        kind = self.random.choice(
+            ("elementwise", "elementwise", "elementwise", "elementwise", "number", "reduce", "view", "view", "product", "slope")
         )
         node = self.pick()
         try:
@@ -141,12 +142,10 @@ class _Growing:
 
     def pick(self) -> Expr:
         """A node, more often a late one, so that graphs grow deep."""
-        back = min(self.draw(st.integers(0, len(self.nodes) - 1)), self.draw(st.integers(0, len(self.nodes) - 1)))
-        node: Expr = self.nodes[-1 - back]
-        return node
+        return self.nodes[-1 - min(self.random.randrange(len(self.nodes)) for _ in range(3))]
 
     def _elementwise(self, node: Expr) -> Expr:
-        op = self.draw(st.sampled_from(self.elementwise))
+        op = self.random.choice(self.elementwise)
         others = [self.fit(self.pick(), node.shape) for _ in range(op.arity - 1)]
         return apply(op.name, (node, *others))
 
@@ -160,27 +159,25 @@ class _Growing:
         raise GraphError("nothing fits")
 
     def _number(self, node: Expr) -> Expr:
-        value = self.draw(st.sampled_from(NUMBERS))
-        return self.draw(st.sampled_from((lambda: node + value, lambda: node * value, lambda: value - node)))()  # type: ignore[no-any-return]
+        value = self.random.choice(NUMBERS)
+        return self.random.choice((lambda: node + value, lambda: node * value, lambda: value - node))()
 
     def _reduce(self, node: Expr) -> Expr:
         if not node.rank:
             raise GraphError("a scalar has no axis")
-        op, axis = self.draw(st.sampled_from(self.reductions)), self.draw(st.integers(0, node.rank - 1))
-        reduced = apply(op.name, (node,), axis)
-        back = self.draw(st.booleans())
-        return reduced.expand_dims(axis).broadcast_to(node.shape) if back else reduced
+        axis = self.random.randrange(node.rank)
+        reduced = apply(self.random.choice(self.reductions).name, (node,), axis)
+        return reduced.expand_dims(axis).broadcast_to(node.shape) if self.random.random() < 0.6 else reduced
 
     def _view(self, node: Expr) -> Expr:
-        choice = self.draw(st.integers(0, 3))
+        choice = self.random.randrange(4)
         if choice == 0:
-            axis: int = self.draw(st.integers(0, node.rank))
-            return node.expand_dims(axis)
+            return node.expand_dims(self.random.randint(0, node.rank))
         if choice == 1 and 1 in node.shape:
             return node.squeeze(node.shape.index(1))
         if choice == 2:
             return node.broadcast_to((P, Q)) if node.rank < 2 else node.broadcast_to((2, *node.shape))
-        view = node.permute(self.draw(st.permutations(range(node.rank))))
+        view = node.permute(self.random.sample(range(node.rank), node.rank))
         if node in self.tame:
             self.tame.add(view)
         return view
@@ -188,9 +185,9 @@ class _Growing:
     def _product(self, node: Expr) -> Expr:
         # NumPy has no fused multiply-add: for float64 the reference's own is exact only where nothing overflows or underflows.
         if self.dtype is float64 and node not in self.tame:
-            node = self.draw(st.sampled_from(self.inputs[:2]))
+            node = self.random.choice(self.inputs[:2])
         partners = [n for n in self.nodes if n.rank == 2 and (self.dtype is not float64 or n in self.tame)]
-        partner = self.draw(st.sampled_from(partners))
+        partner = self.random.choice(partners)
         for right in (partner, partner.T):
             try:
                 added = matmul(node, right)
@@ -211,16 +208,26 @@ class _Growing:
         return slope
 
 
-@st.composite
-def random_samples(draw: Any, exact: bool = True) -> Sample:
-    """A graph of up to MAX_STEPS random ops, with its last node and some others as outputs. `exact`: of exactly defined ops only."""
-    dtype = draw(st.sampled_from(RANDOM_DTYPES if exact else RANDOM_DTYPES[:2]))
-    growing = _Growing(dtype, draw, exact)
-    for _ in range(draw(st.integers(2, MAX_STEPS))):
-        growing.step()
-    picked = [growing.nodes[-1], *(growing.pick() for _ in range(draw(st.integers(0, 4))))]
+def grow(seed: int, exact: bool = True) -> Sample:
+    """The graph of a seed: up to MAX_STEPS random ops, its outputs most of what nothing reads. `exact`: of exactly defined ops only."""
+    random = Random(seed)
+    dtype = random.choice(RANDOM_DTYPES if exact else RANDOM_DTYPES[:2])
+    growing = _Growing(dtype, random, exact)
+    wanted = len(growing.nodes) + random.randint(2, MAX_STEPS)
+    for _ in range(3 * MAX_STEPS):  # some steps add nothing
+        if len(growing.nodes) < wanted:
+            growing.step()
+    read = {source for node in growing.nodes for source in node.sources}
+    last = [node for node in growing.nodes if node not in read and node.sources] or [growing.nodes[-1]]
+    picked = random.sample(last, min(len(last), random.randint(1, 4)))
+    picked += [growing.pick() for _ in range(random.choice((0, 0, 1, 2)))]
     outputs = tuple(dict.fromkeys(picked))
     return Sample("random", outputs, growing.inputs, exact and not inexact_ops(outputs), wild=not (dtype is float64 and growing.multiplied))
+
+
+def random_samples(exact: bool = True) -> st.SearchStrategy[Sample]:
+    """Random graphs for hypothesis. It chooses seeds: graphs grow deeper so than by its own small steps, and `shrink` makes them small."""
+    return st.integers(0, 2**32 - 1).map(lambda seed: grow(seed, exact))
 
 
 Rows = int | Literal["none", "mixed"]

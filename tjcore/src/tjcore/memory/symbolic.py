@@ -95,6 +95,10 @@ class SymbolicPlan:
         """Offsets in the order of `buffers`, and the arena, in one pass: linear in buffers and oriented pairs."""
         return _stack(self._steps, self.sizes(bindings))
 
+    def stacked(self, nbytes: Sequence[int]) -> tuple[list[int], int]:
+        """The same for who has the bytes of each buffer already, in the order of `buffers`; each is rounded up here."""
+        return _stack(self._steps, [align_up(n) for n in nbytes])
+
     def offsets(self, bindings: Mapping[str, int]) -> list[int]:
         return self.layout(bindings)[0]
 

@@ -14,7 +14,7 @@ enum {
   TJ_CALL_BUFFERS = 192, /* with temporaries */
   TJ_CALL_DIMS = 16,
   TJ_CALL_EXTENTS = 192, /* extents of all arrays together */
-  TJ_CALL_RECORDS = 256, /* remembered sizes: a power of two */
+  TJ_CALL_RECORDS = 1024, /* remembered sizes: a power of two */
   TJ_CALL_STACK = 16384  /* bytes of a workspace that lies on the stack of the caller */
 };
 
