@@ -119,7 +119,7 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
         case "matmul":
             rows, cols = at
             return (rows, along(inner)) if position == 0 else (along(inner), cols)
-    if OPS[node.op].kind != "elementwise":
+    if OPS[node.op].kind not in ("elementwise", "scan"):
         raise InternalError(f"no index map for op {node.op}")
     return at
 

@@ -29,7 +29,7 @@ _EFFORT = {"div": 4, "sqrt": 4, "floor_divide": 16, "remainder": 16, "fmod": 16,
 MAX_INDICES = 4
 """At how many different indices one kernel may compute a node (y and its transpose are two)."""
 
-ANCHORS = ("reduce", "contract", "join")
+ANCHORS = ("reduce", "scan", "contract", "join")
 """Kinds of ops of which a kernel computes one at most."""
 
 Zone = Literal["outer", "inner", "operand"]
@@ -103,7 +103,7 @@ class _Choice:
             for root, uses in self.homes[reader].items():
                 here = homes.setdefault(root, set())
                 for at, zone in uses:
-                    below: Zone = "operand" if kind == "contract" or zone == "operand" else "inner" if kind == "reduce" else zone
+                    below: Zone = "operand" if kind == "contract" or zone == "operand" else "inner" if kind in ("reduce", "scan") else zone
                     here.add((source_index(reader, position, at, len(root.shape)), below))
                     if len(here) > MAX_INDICES:
                         return homes  # enough to know that it becomes a root
@@ -122,6 +122,8 @@ class _Choice:
             return "its parts have loops of their own"
         if not passes_whole(node) and any(isinstance(at, Whole) for uses in homes.values() for at, _ in uses):
             return "its reader counts through all its axes as one"
+        if kind == "scan":
+            return "its running values are read one after another"
         if kind in ("reduce", "contract"):
             return self._why_no_epilogue(node, homes)
         if any(len(uses) > MAX_INDICES for uses in homes.values()):
