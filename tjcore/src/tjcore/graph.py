@@ -6,12 +6,15 @@ no later stage can meet an ill-formed graph. Walks are iterative: a chain of 100
 
 from __future__ import annotations
 
+import hashlib
 import math
 import numbers
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import dtypes
 from .dims import Size
@@ -217,8 +220,43 @@ def input(name: str, shape: Sequence[Size], dtype: Any = dtypes.float32) -> Expr
     return Expr("input", check_shape(f"input {name!r}", shape), dtypes.as_dtype(dtype), (), name)
 
 
-def constant(value: float, dtype: Any = dtypes.float32) -> Expr:
-    """A scalar known now: a finite int or float within the dtype's range (no bool), rounded to the dtype."""
+# Arrays that graphs hold: each an input whose name says its contents, which calls bring along by themselves.
+_HELD: weakref.WeakKeyDictionary[Expr, NDArray[Any]] = weakref.WeakKeyDictionary()
+_HELD_BY_NAME: weakref.WeakValueDictionary[str, Expr] = weakref.WeakValueDictionary()
+
+
+def hold(array: NDArray[Any], dtype: Any = None) -> Expr:
+    """An array known now, of which a copy is kept: data beside the code, never in it. Equal arrays are one node."""
+    kept = np.array(array, dtypes.as_dtype(array.dtype if dtype is None else dtype).numpy, order="C", copy=True)
+    kept.flags.writeable = False
+    digest = hashlib.sha256(f"{kept.dtype.str} {kept.shape} ".encode())
+    digest.update(kept.tobytes())
+    name = f"data_{digest.hexdigest()[:32]}"
+    node = _HELD_BY_NAME.get(name)
+    if node is None:
+        node = input(name, kept.shape, kept.dtype)
+        _HELD[node] = kept
+        _HELD_BY_NAME[name] = node
+    return node
+
+
+def held(node: Expr) -> NDArray[Any] | None:
+    """The array that a node of `hold` stands for; None for any other."""
+    return _HELD.get(node)
+
+
+def held_by_name(name: str) -> Expr | None:
+    return _HELD_BY_NAME.get(name)
+
+
+def constant(value: float | NDArray[Any], dtype: Any = None) -> Expr:
+    """A scalar known now: a finite int or float within the dtype's range (no bool), rounded to the dtype (default float32).
+
+    Or an array, of its own dtype if no other is named (`hold`).
+    """
+    if isinstance(value, np.ndarray) and value.ndim:
+        return hold(value, dtype)
+    dtype = dtypes.float32 if dtype is None else dtype
     kind = dtypes.as_dtype(dtype)
     if kind is dtypes.bool_ and isinstance(value, (bool, np.bool_)):
         value = int(value)

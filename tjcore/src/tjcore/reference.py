@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from .dims import Size, evaluate
 from .errors import CallError, shown
-from .graph import Expr, check_outputs, toposort
+from .graph import Expr, check_outputs, held, toposort
 from .ops import OPS, show_shape
 from .simplify import expand
 
 
 def _given(node: Expr, arrays: Mapping[str, NDArray[Any]], size: Callable[[Size], int]) -> NDArray[Any]:
-    value = arrays.get(node.arg)
+    value = arrays.get(node.arg, held(node))
     if not isinstance(value, np.ndarray):
         what = "nothing" if value is None else shown(value)
         raise CallError(f"evaluate_graph: input {shown(node.arg)}: expected a numpy.ndarray, got {what}")

@@ -22,7 +22,7 @@ from .direct import OUT, Direct, Prepared, Record, maker
 from .dump import dump_plan, dump_source
 from .errors import CallError
 from .explain import Drawing, Explanation, draw, explain
-from .graph import Expr, check_outputs, toposort
+from .graph import Expr, check_outputs, held, toposort
 from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
 from .memory import ALIGNMENT, Allocation
@@ -94,6 +94,8 @@ class CompiledGraph:
         self.plan: Plan = compile_plan(
             self._outputs, fuse=self.options.fuse, reuse=self.options.reuse, donate=self.options.donate, constraints=constraints
         )
+        self._held = {node.arg: array for node in self.plan.inputs if (array := held(node)) is not None}
+        """Arrays that the graph brings along."""
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs), self.plan.constraints)
         self._layout = Layout(self.plan, self.options.reuse, self.options.threads)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
@@ -206,6 +208,8 @@ class CompiledGraph:
     def __call__(self, /, **arrays: Any) -> tuple[NDArray[Any], ...]:
         """The outputs for these inputs. `out=` takes arrays to write them to: a tuple, None in it for those to be made, or one array for a
         single output (where an input is named `out`, `prepare` is the way)."""
+        if self._held:
+            arrays = {**self._held, **arrays}
         call = self._call
         if call is not None:
             outputs: tuple[NDArray[Any], ...] | None = call(**arrays)
@@ -215,13 +219,14 @@ class CompiledGraph:
 
     def run_with_bindings(self, bindings: Mapping[str, int], /, **arrays: Any) -> tuple[NDArray[Any], ...]:
         """A call that also gives the sizes of symbols by name."""
-        return self._run(bindings, arrays)
+        return self._run(bindings, {**self._held, **arrays})
 
     def prepare(self, /, **values: Any) -> PreparedCall:
         """A call whose arrays are chosen now: `prepare(N=8)`, `prepare(x=array)`, with `out=` as for a call. Running it again takes no memory.
 
         Sizes are ints, inputs are arrays; an input without an array gets one full of zeros, to be filled.
         """
+        values = {**self._held, **values}
         out = self._split(values)
         bindings = {name: v for name, v in values.items() if name not in self._guards.names or not isinstance(v, np.ndarray)}
         arrays = {name: v for name, v in values.items() if name not in bindings}

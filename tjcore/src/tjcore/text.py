@@ -20,10 +20,12 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.typing import NDArray
+
 from .dims import Dim, Size, SizeExpr, collect_dims, parse_size
 from .dtypes import as_dtype
 from .errors import GraphError, shown
-from .graph import Expr, apply, check_outputs, input, number, size_of, toposort
+from .graph import Expr, apply, check_outputs, held, held_by_name, hold, input, number, size_of, toposort
 from .ops import OPS, show_shape
 
 HEADER = "tensorjit graph 1"
@@ -101,6 +103,9 @@ def _read_node(text: str, nodes: dict[int, Expr], dims: dict[str, Dim]) -> Expr:
     op, _, rest = text.partition(" ")
     if op == "input":
         name, dtype, shape = rest.split(" ", 2)
+        known = held_by_name(name)  # the text says which data it is; who reads it elsewhere gives them at the call
+        if known is not None:
+            return known
         return input(name, _read_shape(shape, dims), dtype)
     if op == "constant":
         dtype, value = rest.split(" ")
@@ -169,18 +174,21 @@ def _mark(node: Expr) -> str:
     return mark
 
 
-def pickle_expr(expr: Expr) -> tuple[Any, tuple[str, dict[int, str]]]:
+def pickle_expr(expr: Expr) -> tuple[Any, tuple[str, dict[int, str], list[NDArray[Any]]]]:
     """How an Expr pickles: its graph's text (no recursion, however long the chain) and its inputs' marks."""
     nodes = toposort([expr])
-    marks = {i: _mark(node) for i, node in enumerate(nodes) if node.op == "input"}
-    return unpickle_expr, (show_graph([expr]), marks)
+    data = [array for node in nodes if (array := held(node)) is not None]
+    marks = {i: _mark(node) for i, node in enumerate(nodes) if node.op == "input" and held(node) is None}
+    return unpickle_expr, (show_graph([expr]), marks, data)
 
 
-def unpickle_expr(text: str, marks: dict[int, str]) -> Expr:
+def unpickle_expr(text: str, marks: dict[int, str], data: Sequence[NDArray[Any]] = ()) -> Expr:
+    alive = [hold(array) for array in data]  # found by name while the text is read
     known = {i: node for i, mark in marks.items() if (node := _MARKED.get(mark)) is not None}
     (expr,), nodes = _read(text, known)
     for i, mark in marks.items():
         if i not in known:
             _MARKS[nodes[i]] = mark
             _MARKED[mark] = nodes[i]
+    del alive
     return expr
