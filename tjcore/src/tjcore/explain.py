@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from .dims import Size, evaluate, total
 from .layout import Layout, Placement, count_of
@@ -210,6 +209,11 @@ class _Text:
 def letter(number: int) -> str:
     """A temporary's letter; they repeat after 52."""
     return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 52]
+
+
+def escape(text: str) -> str:
+    """Text as XML takes it. (The library's function brings all the names of HTML along.)"""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _svg(d: Drawing) -> str:
