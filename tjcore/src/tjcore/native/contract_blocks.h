@@ -17,6 +17,15 @@ typedef struct blocks {
   T *b, *tile;        /* a block of B; with an epilogue, a block of C */
 } blocks;
 
+/* Asks for the next share (one of `panels`) of the next tile of A, so that it is near when its turn comes. */
+static int64_t fetch_a(const tj_contract *t, int64_t batch, int64_t i, int64_t k, int64_t depth, int64_t from, int64_t panels) {
+  int64_t lines = (depth * T_BYTES + 63) / 64, to = from + (TILE_ROWS * lines + panels - 1) / panels;
+  if (t->pack_a || t->a_col != 1) return 0;
+  const T *a = (const T *)t->a + batch * t->a_batch + i * t->a_row + k;
+  for (int64_t x = from; x < to; x++) v_prefetch(a + x / lines * t->a_row + x % lines * (64 / T_BYTES));
+  return to;
+}
+
 static void one_block(const tj_contract *t, const blocks *how, int64_t batch, int64_t i0, int64_t rows, int64_t j0, int64_t cols) {
   T a_buffer[TILE_ROWS * A_ROW];
   int64_t vecs = (cols + W - 1) / W, tail = cols - (vecs - 1) * W;
@@ -36,10 +45,12 @@ static void one_block(const tj_contract *t, const blocks *how, int64_t batch, in
       tile_job job = {depth, a.a, a.a_col, b, t->b_row, W, c + i * c_row, c_row, k > 0};
       if (t->epilogue && t->k <= TJ_CONTRACT_BLOCK) job.c = c; /* finished at once: stays in the nearest cache */
       T *finished = job.c;
+      int64_t ahead = 0, panels = (vecs + TILE_VECS - 1) / TILE_VECS;
       for (int64_t left = vecs, width; left; left -= width, job.c += width * W) {
         width = piece(left, TILE_VECS);
         if (!how->in_place) job.b_row = width * W;
         if (left == width) job.tail = tail;
+        if (i + high < rows) ahead = fetch_a(t, batch, i0 + i + high, k, depth, ahead, panels);
         tile_kernels[a.by_columns][how->in_place && job.tail != W][high - 1][width - 1](&job);
         job.b += how->in_place ? width * W : width * W * depth;
       }
