@@ -20,10 +20,10 @@ from pathlib import Path
 from time import perf_counter, thread_time
 
 NATIVE = Path(__file__).resolve().parents[1] / "tjcore/src/tjcore/native"
-SHAPES = (
+SHAPES = (  # noqa: SIM905
     "16x16x16 32x32x32 64x64x64 128x128x128 256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 "
-    "1x4096x4096 4096x64x4096 128x768x3072 32x768x3072 4096x4096x1 nt:1x4096x4096 4096x512x8 100x100x100 nt:64x64x64 tn:64x64x64 "
-    "nt:512x512x512 tn:512x512x512 12x128x64x128 64x32x32x32"
+    "1x4096x4096 4096x64x4096 128x768x3072 32x768x3072 4096x4096x1 nt:1x4096x4096 4096x512x8 100x100x100 "
+    "nt:64x64x64 tn:64x64x64 nt:512x512x512 tn:512x512x512 12x128x64x128 64x32x32x32 "
 ).split()
 
 # Threads are started once per measurement and do all repetitions, with a barrier that spins around each.
@@ -41,7 +41,11 @@ static void pass(const tj_team *team) {
   if (atomic_fetch_add(&g->arrived, 1) == team->size - 1) { atomic_store(&g->arrived, 0); atomic_fetch_add(&g->round, 1); }
   else while (atomic_load(&g->round) == round) {}
 }
-static double now(int64_t threads) { struct timespec t; clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t); return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
+static double now(int64_t threads) {
+  struct timespec t;
+  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 typedef struct { tj_team team; const tj_contract *contract; tj_contract_function *function; int64_t reps; double seconds; } job;
 static void *work(void *p) {
   job *j = p;
@@ -56,7 +60,7 @@ double bench_run(int32_t f64, int64_t threads, int64_t reps, const tj_contract *
   job jobs[64];
   pthread_t ids[64];
   for (int64_t i = 0; i < threads; i++) {
-    job made = {{i, threads, pass, &g, 0}, contract, f64 ? tj_contract_functions.f64 : tj_contract_functions.f32, reps, 0};
+    job made = {{i, threads, pass, &g, 0}, contract, f64 ? tj_contract_f64 : tj_contract_f32, reps, 0};
     jobs[i] = made;
     if (i) pthread_create(&ids[i], 0, work, &jobs[i]);
   }
@@ -64,7 +68,9 @@ double bench_run(int32_t f64, int64_t threads, int64_t reps, const tj_contract *
   for (int64_t i = 1; i < threads; i++) pthread_join(ids[i], 0);
   return jobs[0].seconds;
 }
-int64_t bench_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads) { return tj_contract_functions.scratch(dtype, m, n, k, threads); }
+int64_t bench_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads) {
+  return tj_contract_scratch(dtype, m, n, k, threads, 0);
+}
 """
 CDEF = """
 typedef struct { int64_t m, n, k, batch; const void *a; int64_t a_batch, a_row, a_col; const void *b; int64_t b_batch, b_row, b_col;
@@ -90,10 +96,22 @@ def build(compiler: str, flags: list[str], folder: Path) -> Path:
         raise SystemExit(f"no compiler {compiler!r} on PATH; give another with --compiler")
     (folder / "harness.c").write_text(HARNESS)
     target = folder / "contract.so"
-    sources = [NATIVE / "contract.c", *sorted(NATIVE.glob("contract_[fi][0-9]*.c")), folder / "harness.c"]
+    sources = [*sorted(NATIVE.glob("contract_[fi][0-9]*.c")), folder / "harness.c"]
     always = ["-std=c11", "-ffp-contract=off", "-fPIC", "-shared", f"-I{NATIVE}", f"-DTJ_L1={cache_bytes(1, 32768)}"]
     always.append(f"-DTJ_L2={cache_bytes(2, 1048576)}")
-    subprocess.run([compiler, *(x for x in always if x.partition("=")[0] not in {y.partition("=")[0] for y in flags}), *flags, *map(str, sources), "-o", str(target), "-lm", "-lpthread"], check=True)
+    subprocess.run(
+        [
+            compiler,
+            *(x for x in always if x.partition("=")[0] not in {y.partition("=")[0] for y in flags}),
+            *flags,
+            *map(str, sources),
+            "-o",
+            str(target),
+            "-lm",
+            "-lpthread",
+        ],
+        check=True,
+    )
     return target
 
 
@@ -140,7 +158,8 @@ def measure(options: argparse.Namespace, threads: int) -> None:
             theirs.append((clock() - start) / reps)
         x, y = statistics.median(ours), statistics.median(theirs)
         close = np.allclose(c.reshape(out.shape), out, atol=1e-3 * k**0.5, rtol=1e-3)
-        print(f"{shape:>18} {y / x:6.2f} {flop / x * 1e-9:9.1f} {flop / y * 1e-9:9.1f}          {x * 1e6:9.1f} {y * 1e6:9.1f}  {'' if close else 'WRONG'}", flush=True)
+        speeds = f"{flop / x * 1e-9:9.1f} {flop / y * 1e-9:9.1f}          {x * 1e6:9.1f} {y * 1e6:9.1f}"
+        print(f"{shape:>18} {y / x:6.2f} {speeds}  {'' if close else 'WRONG'}", flush=True)
 
 
 def main() -> None:
@@ -162,6 +181,7 @@ def main() -> None:
         cores = sorted(os.sched_getaffinity(0))[-threads:]
         pin = ["taskset", "-c", ",".join(map(str, cores))] if shutil.which("taskset") else []
         subprocess.run([*pin, sys.executable, "-m", "bench.contract_bench", *sys.argv[1:]], env=env, check=True)
+    return None
 
 
 if __name__ == "__main__":

@@ -17,7 +17,10 @@ import numpy as np
 import pytest
 from cffi import FFI
 
+import tjcore
 import tjcore.native
+from tjcore.dims import evaluate
+from tjcore.packing import packing_bytes
 
 NATIVE = Path(tjcore.native.__path__[0])
 BLOCK = 256
@@ -68,7 +71,7 @@ static void *work(void *p) { job *j = p; j->function(&j->team, &j->contract); re
 
 /* callbacks: bit 0 A, bit 1 B, bit 2 C, bit 3 A by columns, bit 4 B by columns */
 void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t callbacks) {
-  tj_contract_function *functions[] = {tj_contract_functions.f32, tj_contract_functions.f64, tj_contract_functions.i32, tj_contract_functions.i64};
+  tj_contract_function *functions[] = {tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64};
   tj_contract_fill *as[] = {a_f32, a_f64, a_i32, a_i64}, *a_columns[] = {a_columns_f32, a_columns_f64, a_columns_i32, a_columns_i64};
   tj_contract_fill *bs[] = {b_f32, b_f64, b_i32, b_i64}, *b_columns[] = {b_columns_f32, b_columns_f64, b_columns_i32, b_columns_i64};
   tj_contract_epilogue *outs[] = {out_f32, out_f64, out_i32, out_i64};
@@ -93,8 +96,8 @@ void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t 
   for (int64_t i = 1; i < threads; i++) pthread_join(ids[i], 0);
   pthread_barrier_destroy(&barrier);
 }
-int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads) {
-  return tj_contract_functions.scratch(dtype, m, n, k, threads);
+int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue) {
+  return tj_contract_scratch(dtype, m, n, k, threads, epilogue);
 }
 """
 CDEF = """
@@ -102,7 +105,7 @@ typedef struct { int64_t m, n, k, batch; const void *a; int64_t a_batch, a_row, 
   void *c; int64_t c_batch, c_row; void *pack_a, *pack_b; int32_t pack_a_by_columns, pack_b_by_columns; void *epilogue, *user, *scratch;
   int32_t path; } tj_contract;
 void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t callbacks);
-int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads);
+int64_t test_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue);
 """
 ffi = FFI()
 ffi.cdef(CDEF)
@@ -150,7 +153,9 @@ def library(tmp_path_factory):
         for source in [*sorted(NATIVE.glob("contract*.c")), folder / "harness.c"]:
             objects.append(str(folder / f"{source.stem}.o"))
             flags = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", f"-I{NATIVE}")
-            done = subprocess.run([*build.command, *flags, "-c", str(source), "-o", objects[-1]], capture_output=True, text=True)
+            done = subprocess.run(
+                [*build.command, *flags, "-c", str(source), "-o", objects[-1]], check=False, capture_output=True, text=True
+            )
             assert done.returncode == 0 and not done.stderr, done.stderr
         target = folder / "contract.so"
         subprocess.run([build.command[0], "-shared", "-o", str(target), *objects, "-lm", "-lpthread"], check=True)
@@ -223,7 +228,7 @@ def run(lib, a, b, *, path=AUTO, threads=1, callbacks=0, gap=0):
     c = np.full((batch, m + 1, n + gap), poison, a.dtype)
     if callbacks & 4:
         c[:, :m, :n] = 0  # the epilogue adds to it: a tile given twice would show
-    size = lib.test_scratch(name, m, n, k, threads)
+    size = lib.test_scratch(name, m, n, k, threads, bool(callbacks & 4))
     scratch = np.full(size // a.itemsize + 32, poison, a.dtype)
     start = -scratch.ctypes.data % 64 // a.itemsize
 
@@ -290,7 +295,9 @@ def test_strides(library, build):
             same_bits(run(lib, laid_out(a, left), laid_out(b, right), path=path, gap=3), want)
 
 
-@pytest.mark.parametrize("shapes", [((5, 6, 7), (5, 7, 8)), ((5, 6, 7), (7, 8)), ((6, 7), (5, 7, 8)), ((4, 1, 300), (4, 300, 20)), ((0, 6, 7), (7, 8))])
+@pytest.mark.parametrize(
+    "shapes", [((5, 6, 7), (5, 7, 8)), ((5, 6, 7), (7, 8)), ((6, 7), (5, 7, 8)), ((4, 1, 300), (4, 300, 20)), ((0, 6, 7), (7, 8))]
+)
 @pytest.mark.parametrize("path", PATHS)
 def test_batches_and_broadcast(library, shapes, path):
     rng = np.random.default_rng(4)
@@ -353,3 +360,15 @@ def test_special_values(library):
         got = run(library(build), a, b, path=path)
         np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
         same_bits(np.nan_to_num(got), np.nan_to_num(want))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_plan_and_kernels_agree_on_workspace(library, dtype):
+    m, n, k = (tjcore.Dim(name, 0, 20_000) for name in "mnk")
+    lib, rng = library("gcc-defaults"), np.random.default_rng(11)
+    sizes = rng.integers(0, 20_000, (200, 3)).tolist() + rng.integers(0, 300, (200, 3)).tolist() + [[240, 480, 256], [1, 1 << 14, 128]]
+    for epilogue in (False, True):
+        bytes_of = packing_bytes(tjcore.dtypes.as_dtype(DTYPES[dtype]), m, n, k, epilogue)
+        for rows, cols, inner in sizes:
+            planned = evaluate(bytes_of, {"m": rows, "n": cols, "k": inner})
+            assert 3 * planned == lib.test_scratch(list(DTYPES).index(dtype), rows, cols, inner, 3, epilogue)

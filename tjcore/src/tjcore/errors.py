@@ -5,6 +5,15 @@ Errors about a graph or a call are `ValueError`, as NumPy users expect; errors a
 """
 
 
+def shown(value: object, limit: int = 120) -> str:
+    """A value as messages show it: its repr, cut where it would drown the message, and never an error of its own."""
+    try:
+        text = repr(value)
+    except Exception:  # a foreign __repr__, or an int of more digits than Python prints
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
 class TensorJitError(Exception):
     """Base of every error that tjcore raises on purpose."""
 
@@ -22,7 +31,16 @@ class DtypeError(CallError, TypeError):
 
 
 class BudgetError(CallError):
-    """The call would need more memory than `max_bytes`. Nothing was allocated; use smaller sizes or a larger budget."""
+    """The call would need more memory than `max_bytes`. Nothing was allocated; use smaller sizes or a larger budget.
+
+    `need` and `budget` are bytes; `fits` is, for each symbol, its largest size that would fit with the others as they are (None: no size would).
+    """
+
+    def __init__(self, message: str, *, need: int = 0, budget: int = 0, fits: dict[str, int | None] | None = None) -> None:
+        super().__init__(message)
+        self.need = need
+        self.budget = budget
+        self.fits = fits or {}
 
 
 class PlanError(TensorJitError, ValueError):
@@ -44,12 +62,18 @@ class ToolchainUnavailable(ToolchainError):
 class CompileError(ToolchainError):
     """The compiler refused generated code. `command`, `exit_code`, `output` and `source` tell the rest."""
 
-    def __init__(self, message: str, *, command: tuple[str, ...] = (), exit_code: int | None = None, output: str = "", source: str = "") -> None:
+    def __init__(
+        self, message: str, *, command: tuple[str, ...] = (), exit_code: int | None = None, output: str = "", source: str = ""
+    ) -> None:
         super().__init__(message)
         self.command = command
         self.exit_code = exit_code
         self.output = output
         self.source = source
+
+
+class LoadError(ToolchainError, OSError):
+    """A library was built, or found in the cache, and cannot be loaded. The message says what the system's loader said."""
 
 
 class PluginError(ToolchainError):

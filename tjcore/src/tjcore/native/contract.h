@@ -64,15 +64,21 @@ typedef struct tj_contract {
 
 typedef void tj_contract_function(const tj_team *team, const tj_contract *contract);
 
-/* The contraction part of struct tj_support. */
+tj_contract_function tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64;
+
+/* What a support library has of them: each type is a library of its own, built when a graph first needs it. */
 typedef struct tj_contract_table {
   tj_contract_function *f32, *f64, *i32, *i64;
-  /* Bytes that `scratch` must have; where they are 0, it may be NULL. With NULL for any other product the result is
-     right but comes slowly. contract.py has the same formula for the memory plan. */
-  int64_t (*scratch)(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads);
 } tj_contract_table;
 
-tj_contract_function tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64;
-int64_t tj_contract_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads);
-extern const tj_contract_table tj_contract_functions;
+/* Bytes that `scratch` must have; where they are 0, it may be NULL. With NULL for any other product the result is right but
+   comes slowly. packing.py has the same formula over symbolic sizes, for the memory plan. */
+static inline int64_t tj_contract_scratch(int32_t dtype, int64_t m, int64_t n, int64_t k, int64_t threads, int32_t epilogue) {
+  int64_t bytes = dtype == TJ_CONTRACT_F32 || dtype == TJ_CONTRACT_I32 ? 4 : 8, unit = 64 / bytes;
+  int64_t cols = (n + unit - 1) / unit * unit, rows = k < TJ_CONTRACT_BLOCK ? k : TJ_CONTRACT_BLOCK;
+  if (TJ_CONTRACT_IS_SMALL(m, n, k)) return 0;
+  if (cols > TJ_CONTRACT_COLS(bytes)) cols = TJ_CONTRACT_COLS(bytes);
+  if (epilogue) rows += m < TJ_CONTRACT_ROWS ? m : TJ_CONTRACT_ROWS;
+  return threads * rows * cols * bytes;
+}
 #endif

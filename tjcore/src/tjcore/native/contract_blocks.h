@@ -101,7 +101,7 @@ static void tiles(const tj_team *team, const tj_contract *t) {
 
 static void packed(const tj_team *team, const tj_contract *t) {
   int64_t cols = least(up_to(t->n, 64 / T_BYTES), PACKED_COLS), rows = least(t->m, PACKED_ROWS);
-  int64_t b_bytes = up_to(least(t->k, TJ_CONTRACT_BLOCK) * cols * T_BYTES, 64), c_bytes = up_to(rows * cols * T_BYTES, 64);
+  int64_t b_bytes = up_to(least(t->k, TJ_CONTRACT_BLOCK) * cols * T_BYTES, 64), c_bytes = t->epilogue ? up_to(rows * cols * T_BYTES, 64) : 0;
   char *scratch = (char *)t->scratch + team->index * (b_bytes + c_bytes);
   blocks how = {t->epilogue && t->k > TJ_CONTRACT_BLOCK ? PACKED_ROWS : t->m, cols, 0, (T *)scratch, (T *)(scratch + b_bytes)};
   all_blocks(team, t, &how);

@@ -1,0 +1,17 @@
+/* k0: add, mul, sub, relu
+   x0 float32 (N, M)
+   x1 float32 (N, M)
+   y0 out float32 (N, M) */
+static void k0(const tj_team *team, const float *restrict x0, const float *restrict x1, float *restrict y0, int64_t dim_M, int64_t dim_N) {
+  int64_t first, last;
+  tj_share(team, dim_M*dim_N, 1024, &first, &last);
+  for (int64_t i1 = first; i1 < last; i1++) {
+    const float r0 = x0[i1];
+    const float r1 = x1[i1];
+    const float r2 = r0 + r1;
+    const float r3 = r2 * r0;
+    const float r5 = r3 - 0x1.8p+1f;
+    const float r6 = r5 > 0 ? r5 : 0;
+    y0[i1] = r6;
+  }
+}

@@ -1,0 +1,201 @@
+"""Reductions as C: a function for the element, a function for a block of them, and one that folds the blocks (fold.h).
+
+In: a `Fold` and the writer of its kernel. Out: functions added to the writer, and the C that calls them. The order in which
+elements are combined is that of `numerics.fold`, whichever way the lanes run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .c_scalars import combine, identity, nothing, vector_type
+from .loops import Fold, Let, Load, Loop, SizeOf, Stmt
+from .numerics import BLOCK_STEPS, lanes_of
+
+if TYPE_CHECKING:
+    from .c_body import KernelWriter, Needs
+
+
+def call(function: str, *arguments: str) -> str:
+    return f"{function}({', '.join(arguments)})"
+
+
+def _element_needs(w: KernelWriter, fold: Fold, own: set[int]) -> Needs:
+    needs = w.needs(fold.body, own)
+    assigned = any(isinstance(s, (Load, SizeOf, Let)) and s.reg == fold.value for s in fold.body)
+    if not assigned and fold.value not in w.constants:
+        needs.regs[fold.value] = None
+    return needs
+
+
+def _element(w: KernelWriter, fold: Fold, var: int, name: str) -> Needs:
+    """The function of one element of the fold, and of a vector of them along `var`. Returns what it must be given besides its index."""
+    own = sorted({fold.axis.var, var})
+    needs = _element_needs(w, fold, set(own))
+    parameters = ", ".join([f"int64_t i{v}" for v in own] + w.declare(needs))
+    touched = {v for s in fold.body if isinstance(s, Load) for v, _ in s.at.terms}
+    unused = [f"  (void)i{v};" for v in own if v not in touched]
+    c = fold.dtype.c
+    lines = [f"static inline {c} {name}({parameters}) {{", *unused, *w.scalar_body(fold.body, "  ")]
+    w.functions.append("\n".join([*lines, f"  return {w.scalar(fold.value)};", "}"]))
+    if w.lanes > 1:
+        known: set[int] = set()
+        body = w.vector_body(fold.body, var, "  ", known)
+        lines = [f"TJ_INLINE {vector_type(fold.dtype, w.lanes)} {name}_lanes({parameters}) {{", *unused, *body]
+        w.functions.append("\n".join([*lines, f"  return {w.vector(fold.value, known)};", "}"]))
+    return needs
+
+
+def fold_along(w: KernelWriter, fold: Fold) -> str:
+    """The expression that folds with lanes along the folded axis: a call of a function written for it."""
+    number = w.number()
+    element, name = f"{w.kernel.name}_element{number}", f"{w.kernel.name}_fold{number}"
+    needs = _element(w, fold, fold.axis.var, element)
+    given = w.give(needs)
+    c, lanes = fold.dtype.c, lanes_of(fold.dtype.itemsize)
+    block, suffix = lanes * BLOCK_STEPS, f"{fold.op}_{fold.dtype.short}x1"
+    body = _scalar_block(fold, element, given, lanes) if w.lanes == 1 else _vector_block(w, fold, element, needs, number)
+    parameters = ", ".join(["int64_t first", "int64_t last", *w.declare(needs)])
+    w.functions.append("\n".join([f"static {c} {name}_block({parameters}) {{", *body, "}"]))
+    whole = needs.with_dims(w.needs([fold], set()))
+    lines = [
+        f"static inline {c} {call(name, *w.declare(whole) or ['void'])} {{",
+        f"  const int64_t count = {w.size(fold.axis.extent)};",
+        f"  if (count == 0) return {nothing(fold.op, fold.dtype)};",
+        f"  if (count <= {block}) return {call(name + '_block', '0', 'count', *given)};",
+        f"  tj_tree_{suffix} tree;",
+        "  tree.count = tree.top = 0;",
+        f"  for (int64_t i = 0; i < count; i += {block})",
+        f"    tj_push_{suffix}(&tree, {call(name + '_block', 'i', f'i + {block} < count ? i + {block} : count', *given)});",
+        f"  return tj_finish_{suffix}(&tree);",
+        "}",
+    ]
+    w.functions.append("\n".join(lines))
+    return call(name, *w.give(whole))
+
+
+def _scalar_block(fold: Fold, element: str, given: Sequence[str], lanes: int) -> list[str]:
+    one = combine(fold.op, fold.dtype, 1, "lane[t]", call(element, "i", *given))
+    return [
+        f"  {fold.dtype.c} lane[{lanes}];",
+        "  int64_t i = first;",
+        f"  for (int t = 0; t < {lanes}; t++, i++) lane[t] = i < last ? {call(element, 'i', *given)} : {identity(fold.op, fold.dtype)};",
+        f"  for (int t = 0; i < last; i++, t = (t + 1) % {lanes}) lane[t] = {one};",
+        f"  return tj_halve_{fold.op}_{fold.dtype.short}x1(lane, {lanes});",
+    ]
+
+
+def _vector_block(w: KernelWriter, fold: Fold, element: str, needs: Needs, number: int) -> list[str]:
+    v, width, lanes = vector_type(fold.dtype, w.lanes), w.lanes, lanes_of(fold.dtype.itemsize)
+    parts, given = lanes // width, w.give(needs)
+    rest, neutral = f"{w.kernel.name}_rest{number}", identity(fold.op, fold.dtype)
+    w.functions.append(
+        "\n".join(
+            [
+                f"/* The last elements, fewer than {width}; lanes without one are neutral. */",
+                f"static {v} {call(rest, 'int64_t i', 'int64_t last', *w.declare(needs))} {{",
+                f"  {fold.dtype.c} lane[{width}];",
+                f"  for (int t = 0; t < {width}; t++) lane[t] = i + t < last ? {call(element, 'i + t', *given)} : {neutral};",
+                f"  return tj_load_{v}(lane);",
+                "}",
+            ]
+        )
+    )
+
+    def add(part: int, value: str) -> str:
+        return f"a{part} = {combine(fold.op, fold.dtype, width, f'a{part}', value)};"
+
+    lines = ["  int64_t i = first;", f"  {v} a0 = tj_splat_{v}({neutral})" + "".join(f", a{p} = a0" for p in range(1, parts)) + ";"]
+    lines.append(f"  for (; i + {lanes} <= last; i += {lanes}) {{")
+    lines += [f"    {add(p, call(element + '_lanes', f'i + {p * width}' if p else 'i', *given))}" for p in range(parts)]
+    lines.append("  }")
+    for p in range(parts):
+        full, short = call(element + "_lanes", "i", *given), call(rest, "i", "last", *given)
+        lines.append(f"  if (i < last) {add(p, f'i + {width} <= last ? {full} : {short}')}")
+        if p + 1 < parts:
+            lines.append(f"  i += {width};")
+    live = [f"a{p}" for p in range(parts)]
+    while len(live) > 1:
+        half = len(live) // 2
+        live = [combine(fold.op, fold.dtype, width, live[p], live[p + half]) for p in range(half)]
+    return [*lines, f"  return tj_halve_{fold.op}_{v}({live[0]});"]
+
+
+def rows_loop(w: KernelWriter, stmt: Loop, first: str, last: str, pad: str) -> list[str]:
+    """Folds whose lanes run across columns: rows are taken one after another, a strip of columns at a time."""
+    var = stmt.axis.var
+    i, inner = f"i{var}", pad + "  "
+    out = [
+        f"{pad}for (int64_t strip = {first}; strip < {last}; strip += TJ_FOLD_COLUMNS) {{",
+        f"{inner}const int64_t width = {last} - strip < TJ_FOLD_COLUMNS ? {last} - strip : TJ_FOLD_COLUMNS;",
+    ]
+    loads: list[str] = []
+    rest: list[Stmt] = []
+    for s in stmt.body:
+        if isinstance(s, Fold):
+            out.append(f"{inner}{s.dtype.c} row{s.reg}[TJ_FOLD_COLUMNS];")
+            out.append(f"{inner}{_fold_rows(w, s, var, f'row{s.reg}')};")
+            loads.append(f"{inner}  const {s.dtype.c} r{s.reg} = row{s.reg}[{i} - strip];")
+        else:
+            rest.append(s)
+    out.append(f"{inner}for (int64_t {i} = strip; {i} < strip + width; {i}++) {{")
+    return [*out, *loads, *w.scalar_body(rest, inner + "  "), f"{inner}}}", f"{pad}}}"]
+
+
+def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
+    number = w.number()
+    element, name = f"{w.kernel.name}_element{number}", f"{w.kernel.name}_rows{number}"
+    needs = _element(w, fold, var, element)
+    whole = needs.with_dims(w.needs([fold], {var}))
+    c, lanes = fold.dtype.c, lanes_of(fold.dtype.itemsize)
+    block, suffix = lanes * BLOCK_STEPS, f"{fold.op}_{fold.dtype.short}x1"
+    k, j = f"i{fold.axis.var}", f"i{var}"
+    at = [*([k, j] if fold.axis.var < var else [j, k]), *w.give(needs)]
+
+    def row(keep: bool) -> list[str]:
+        """One row of elements into its lane, or onto what the lane keeps."""
+        one, pad = call(element, *at), "        "
+        out = [f"{pad}int64_t t = 0;"]
+        if w.lanes > 1:
+            v = vector_type(fold.dtype, w.lanes)
+            many = call(element + "_lanes", *at)
+            many = combine(fold.op, fold.dtype, w.lanes, f"tj_load_{v}(to + t)", many) if keep else many
+            out.append(f"{pad}for (int64_t {j} = strip; t + {w.lanes} <= width; t += {w.lanes}, {j} += {w.lanes})")
+            out.append(f"{pad}  tj_store_{v}(to + t, {many});")
+        one = combine(fold.op, fold.dtype, 1, "to[t]", one) if keep else one
+        return [*out, f"{pad}for (int64_t {j} = strip + t; t < width; t++, {j}++) to[t] = {one};"]
+
+    parameters = [f"{c} *{w.dialect.restrict} out", "int64_t strip", "int64_t width", *w.declare(whole)]
+    lines = [
+        f"static void {call(name, *parameters)} {{",
+        f"  const int64_t count = {w.size(fold.axis.extent)};",
+        f"  {c} lane[{lanes}][TJ_FOLD_COLUMNS];",
+        f"  tj_rows_{suffix} tree;",
+        "  tree.count = tree.top = 0;",
+        f"  for (int64_t first = 0; first < count; first += {block}) {{",
+        f"    const int64_t last = first + {block} < count ? first + {block} : count;",
+        f"    for (int64_t {k} = first; {k} < last; {k}++) {{",
+        f"      {c} *to = lane[({k} - first) % {lanes}];",
+        f"      if ({k} - first < {lanes}) {{",
+        *row(False),
+        "      } else {",
+        *row(True),
+        "      }",
+        "    }",
+        f"    tj_halve_rows_{suffix}(lane, {lanes}, last - first < {lanes} ? last - first : {lanes}, width);",
+        f"    if (count <= {block}) {{",
+        "      for (int64_t t = 0; t < width; t++) out[t] = lane[0][t];",
+        "      return;",
+        "    }",
+        f"    tj_push_rows_{suffix}(&tree, lane[0], width);",
+        "  }",
+        "  if (tree.top) {",
+        f"    tj_finish_rows_{suffix}(&tree, out, width);",
+        "  } else {",
+        f"    for (int64_t t = 0; t < width; t++) out[t] = {nothing(fold.op, fold.dtype)};",
+        "  }",
+        "}",
+    ]
+    w.functions.append("\n".join(lines))
+    return call(name, result, "strip", "width", *w.give(whole))

@@ -1,0 +1,101 @@
+"""Chains: which neighbouring kernels run together over rows that they share, tile by tile, so that what passes between them stays in the cache.
+
+In: the lowered kernels of a plan in their order, with the tensors that each reads and computes. Out: `Links`, runs of kernels with the number of leading
+axes that make the rows. Law: a link reads what its chain computes at its own row only, so that rows may run in any tiles on any
+threads; each kernel still computes each of its elements by the same operations, so the bits are the same.
+
+Softmax is such a chain, and so are layer norms and most of what stands between two products: not because a rule knows them, but because
+their kernels meet in their leading axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .fusion import Group
+from .graph import Expr
+from .loops import Kernel, Loop
+from .ops import Shape, same
+from .schedule import schedule_rows
+
+LANES_GRAIN = 64
+"""Elements that a tile takes at least where rows are single elements: whole vectors and whole cache lines."""
+MAX_LINKS = 32
+"""Kernels in one chain: the more run in one tile, the smaller tiles must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Kernels `first` to `last` of the plan, whose first `depth` axes are the rows; `kernels` are scheduled as links."""
+
+    first: int
+    depth: int
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.kernels) - 1
+
+
+def find_chains(groups: Sequence[Group], kernels: Sequence[Kernel]) -> list[Links]:
+    """The chains of a plan, in order; kernels that are in none stand alone. `kernels` as `lower` makes them, one per group."""
+    chains: list[Links] = []
+    at = 0
+    while at < len(groups):
+        chain = _grow(groups, kernels, at)
+        if chain is None:
+            at += 1
+        else:
+            chains.append(chain)
+            at = chain.last + 1
+    return chains
+
+
+def _grow(groups: Sequence[Group], kernels: Sequence[Kernel], first: int) -> Links | None:
+    """The longest chain that starts with kernel `first`."""
+    shape = groups[first].root.shape
+    depth = len(shape)
+    folded = False  # a fold's rows are as many as they are; rows of elementwise kernels can be grouped
+    links: list[Kernel] = []
+    computed: set[Expr] = set()
+    seen: set[Expr] = set()
+    for at in range(first, min(first + MAX_LINKS, len(groups))):
+        group, kernel = groups[at], kernels[at]
+        own = {node: param.own for node, param in zip(group.reads, kernel.params, strict=False)}
+        if at > first and not any(own[node] for node in group.reads if node in seen):
+            break
+        most = min([_common(shape, group.root.shape, depth), *(own[node] for node in group.reads if node in computed)])
+        found = None if folded and most < depth else _schedule(kernels[first : at + 1], links, depth, depth if folded else most)
+        if found is None:
+            break
+        depth, links = found
+        folded = folded or group.anchor is not None
+        computed.add(group.root)
+        seen.update(group.reads, [group.root])
+    if len(links) < 2:
+        return None
+    single = all(isinstance(loop := link.body[-1], Loop) and loop.lanes for link in links)
+    return Links(first, depth, tuple(replace(link, grain=LANES_GRAIN if single else 1) for link in links))
+
+
+def _common(a: Shape, b: Shape, most: int) -> int:
+    """How many leading axes, `most` at most, the two shapes share."""
+    count = 0
+    while count < min(most, len(a), len(b)) and same(a[count], b[count]):
+        count += 1
+    return count
+
+
+def _schedule(kernels: Sequence[Kernel], links: list[Kernel], depth: int, most: int) -> tuple[int, list[Kernel]] | None:
+    """All kernels as links over the most leading axes that go, up to `most`; the `links` over `depth` axes are there already."""
+    for wanted in range(most, 0, -1):
+        if wanted == depth and links:
+            one = schedule_rows(kernels[-1], wanted)
+            if one is not None:
+                return wanted, [*links, one]
+            continue
+        made = [link for kernel in kernels if (link := schedule_rows(kernel, wanted)) is not None]
+        if len(made) == len(kernels):
+            return wanted, made
+    return None

@@ -1,0 +1,201 @@
+"""Fusion: which nodes become kernels of their own, and which disappear into the kernels that read them.
+
+In: a simplified graph's outputs. Out: `Group`s in an order that can run, each computing one root node from inputs and other
+groups' roots. Law: every output is a root; a node inside a group reads only the group's other nodes, its `reads` and constants.
+
+A kernel has at most one anchor (a reduction or a product). Elementwise ops and views in front of a reduction run inside its
+loop; elementwise ops behind an anchor run on its result before it is stored. A node with readers in several kernels is
+computed again in each when that moves fewer bytes than storing it, otherwise it is stored; why, stands in `Group.reason`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .access import Index, identity, source_index
+from .graph import Expr, toposort
+from .native.functions import FUNCTIONS
+from .ops import OPS, same
+from .simplify import base_of
+
+MAX_NODES = 64
+"""Nodes in one kernel: compilers are not linear in the length of a loop body, so long chains are cut."""
+MAX_RECOMPUTED_OPS = 8
+"""Arithmetic operations that may be repeated in another kernel instead of storing their result."""
+_EFFORT = {"div": 4, "sqrt": 4, "floor_divide": 16, "remainder": 16, "fmod": 16, **dict.fromkeys(FUNCTIONS, 16)}
+"""Operations that count for more than one: what a function costs, in additions."""
+MAX_INDICES = 4
+"""At how many different indices one kernel may compute a node (y and its transpose are two)."""
+
+Zone = Literal["outer", "inner", "operand"]
+Use = tuple[Index, Zone]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one kernel computes: `root`, with `members` inlined (sources first, root last), from `reads`."""
+
+    root: Expr
+    anchor: Expr | None
+    members: tuple[Expr, ...]
+    reads: tuple[Expr, ...]
+    reason: str
+
+
+def is_leaf(node: Expr) -> bool:
+    return OPS[node.op].kind == "leaf"
+
+
+def fuse(outputs: Sequence[Expr], enabled: bool = True) -> list[Group]:
+    """Groups for the outputs, sources first. `enabled=False`: one group per op (what an elementwise op broadcasts is read in place)."""
+    nodes = toposort(outputs)
+    roots, anchors, reasons = _Choice(nodes, outputs, enabled).choose()
+    return [_group(node, roots, anchors.get(node), reasons[node]) for node in nodes if node in roots]
+
+
+class _Choice:
+    """The reverse walk that decides for each node, readers first: root, or inlined into which roots at which indices."""
+
+    def __init__(self, nodes: list[Expr], outputs: Sequence[Expr], enabled: bool) -> None:
+        self.nodes = nodes
+        self.outputs = frozenset(outputs)
+        self.enabled = enabled
+        self.readers: dict[Expr, list[tuple[Expr, int]]] = {node: [] for node in nodes}
+        for node in nodes:
+            for position, source in enumerate(node.sources):
+                self.readers[source].append((node, position))
+        self.homes: dict[Expr, dict[Expr, set[Use]]] = {}
+        self.sizes: dict[Expr, int] = {}
+        self.anchors: dict[Expr, Expr] = {}
+        self.reasons: dict[Expr, str] = {}
+        self.cost = _recompute_costs(nodes)
+        self.free = _views_of_leaves(nodes)
+
+    def choose(self) -> tuple[frozenset[Expr], dict[Expr, Expr], dict[Expr, str]]:
+        for node in reversed(self.nodes):
+            if is_leaf(node) and node not in self.outputs:
+                continue
+            homes = self._uses(node)
+            why = self._why_root(node, homes)
+            if why is None:
+                self.homes[node] = homes
+                for root in homes:
+                    self.sizes[root] += 1
+                    if OPS[node.op].kind in ("reduce", "contract"):
+                        self.anchors[root] = node
+            else:
+                self.homes[node] = {node: {(identity(len(node.shape)), "outer")}}
+                self.sizes[node] = 1
+                self.reasons[node] = why
+                if OPS[node.op].kind in ("reduce", "contract"):
+                    self.anchors[node] = node
+        return frozenset(self.reasons), self.anchors, self.reasons
+
+    def _uses(self, node: Expr) -> dict[Expr, set[Use]]:
+        homes: dict[Expr, set[Use]] = {}
+        for reader, position in self.readers[node]:
+            kind = OPS[reader.op].kind
+            for root, uses in self.homes[reader].items():
+                here = homes.setdefault(root, set())
+                for at, zone in uses:
+                    below: Zone = "operand" if kind == "contract" or zone == "operand" else "inner" if kind == "reduce" else zone
+                    here.add((source_index(reader, position, at, len(root.shape)), below))
+                    if len(here) > MAX_INDICES:
+                        return homes  # enough to know that it becomes a root
+        return homes
+
+    def _why_root(self, node: Expr, homes: dict[Expr, set[Use]]) -> str | None:
+        """Why the node must be stored, or None when it can be inlined."""
+        kind = OPS[node.op].kind
+        if node in self.outputs:
+            return "is an output"
+        if not self.enabled:
+            return self._why_root_unfused(node)
+        if kind in ("reduce", "contract"):
+            return self._why_no_epilogue(node, homes)
+        if any(len(uses) > MAX_INDICES for uses in homes.values()):
+            return f"is read at more than {MAX_INDICES} different indices"
+        if node not in self.free and any(self.sizes[root] >= MAX_NODES for root in homes):
+            return f"its reader's kernel is full ({MAX_NODES} nodes)"
+        if any(zone == "operand" for uses in homes.values() for _, zone in uses):
+            if kind != "view":
+                return "a product reads it, and reads only stored tensors"
+            if base_of(node).op in ("constant", "size"):
+                return "a product reads it, and a constant has no memory to read"
+        if len(homes) > 1:
+            operations, leaves = self.cost[node]
+            if operations > MAX_RECOMPUTED_OPS:
+                return f"{len(homes)} kernels read it, and it takes {operations} operations"
+            if leaves * len(homes) > leaves + 1 + len(homes):
+                return f"{len(homes)} kernels read it, and computing it again would read {leaves} tensors each time"
+        return None
+
+    def _why_root_unfused(self, node: Expr) -> str | None:
+        if node.op == "broadcast_to" and all(OPS[reader.op].kind == "elementwise" for reader, _ in self.readers[node]):
+            return None
+        return "fusion is off"
+
+    def _why_no_epilogue(self, node: Expr, homes: dict[Expr, set[Use]]) -> str | None:
+        if len(homes) > 1:
+            return f"{len(homes)} kernels read it"
+        ((root, uses),) = homes.items()
+        if root in self.anchors:
+            return f"its reader's kernel already has a {self.anchors[root].op}"
+        if uses != {(identity(len(root.shape)), "outer")} or not all(map(same, node.shape, root.shape)):
+            return "its reader needs it at another index"
+        if self.sizes[root] >= MAX_NODES:
+            return f"its reader's kernel is full ({MAX_NODES} nodes)"
+        return None
+
+
+def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
+    """For each node: operations per element, and how many tensors of its own size it is computed from. Both saturate."""
+    full = MAX_RECOMPUTED_OPS + 1
+    operations: dict[Expr, int] = {}
+    leaves: dict[Expr, frozenset[Expr]] = {}
+    for node in nodes:
+        kind = OPS[node.op].kind
+        if kind == "elementwise":
+            operations[node] = min(full, _EFFORT.get(node.op, 1) + sum(operations[s] for s in node.sources))
+            union = frozenset().union(*(leaves[s] for s in node.sources))
+            leaves[node] = union if len(union) <= full else frozenset([node, *list(union)[:full]])
+        elif kind == "view":
+            operations[node] = operations[node.sources[0]]
+            leaves[node] = frozenset() if node.op == "broadcast_to" else leaves[node.sources[0]]
+        else:
+            operations[node] = 0
+            leaves[node] = frozenset() if node.op in ("constant", "size") else frozenset([node])
+    return {node: (operations[node], len(leaves[node])) for node in nodes}
+
+
+def _views_of_leaves(nodes: list[Expr]) -> frozenset[Expr]:
+    """Views of inputs, constants and sizes: to read through them costs nothing, to store them costs a tensor."""
+    found: set[Expr] = set()
+    for node in nodes:
+        if OPS[node.op].kind == "view" and (is_leaf(node.sources[0]) or node.sources[0] in found):
+            found.add(node)
+    return frozenset(found)
+
+
+def _group(root: Expr, roots: frozenset[Expr], anchor: Expr | None, reason: str) -> Group:
+    members: list[Expr] = []
+    reads: dict[Expr, None] = {}
+    if root.op == "input":
+        reads[root] = None
+    seen = {root}
+    stack: list[tuple[Expr, int]] = [(root, 0)]
+    while stack:
+        node, i = stack.pop()
+        if i < len(node.sources):
+            stack.append((node, i + 1))
+            source = node.sources[i]
+            if source.op == "input" or (source in roots and source.op not in ("constant", "size")):
+                reads[source] = None
+            elif source not in seen:
+                seen.add(source)
+                stack.append((source, 0))
+        else:
+            members.append(node)
+    return Group(root, anchor, tuple(members), tuple(reads), reason)

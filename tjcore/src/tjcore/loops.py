@@ -1,0 +1,380 @@
+"""Loop IR: what a kernel does, as loops over sizes that are known at run time.
+
+    Program  = graph text, dims, buffers, kernels, calls, chains
+    Call     = kernel, buffers            -- calls run one after another, the whole team waits between them
+    Chain    = first, last, depth, scratch -- but calls first..last run tile by tile over rows that they share
+    Kernel   = name, note, params, body, grain
+    Param    = name, dtype, shape, written, own
+    Axis     = var, extent                -- 0 <= var < extent
+    Affine   = sum of var * coefficient, + offset            (coefficients and offset are sizes)
+    Stmt     = Load(reg, dtype, param, at)                   reg = param[at]
+             | Const(reg, dtype, value)
+             | SizeOf(reg, dtype, size)                      reg = size, rounded to dtype
+             | Let(reg, dtype, op, args)                     reg = op(args), one of SCALARS
+             | Store(param, at, value)
+             | Loop(axis, body, share, lanes)                share: split over the team; lanes: a vector of iterations at a time
+             | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
+             | Contract(reg, dtype, rows, cols, inner, a, b, body, scratch)     scratch: a param, or None
+                                                             for all rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
+    Operand  = param, at
+
+Inside a lanes loop a Fold takes its rows one after another, all lanes at once; elsewhere lanes run along the folded axis.
+Registers are assigned once and live in the body that assigns them and in what it contains. `verify_kernel` checks that,
+types and bounds; `show_kernel` prints. Values are frozen: a pass builds new ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .access import Affine, show_affine
+from .dims import Dim, Size, at_most, evaluate, symbols
+from .dtypes import DType
+from .errors import InternalError
+from .ops import OPS, Shape, show_shape
+
+SCALARS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.kind == "elementwise" and op.expand is None}
+"""Scalar ops of `Let` and how many registers each takes: the elementwise rows of the op table, with the same meaning."""
+
+FOLDS = ("add", "mul", "max", "min")
+"""Operations a `Fold` can reduce with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    var: int
+    extent: Size
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    reg: int
+    dtype: DType
+    param: int
+    at: Affine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    reg: int
+    dtype: DType
+    value: float
+
+    def _bits(self) -> tuple[object, ...]:
+        return self.reg, self.dtype, self.value, math.copysign(1, self.value)  # 0.0 and -0.0 are equal, but not the same
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and self._bits() == other._bits()
+
+    def __hash__(self) -> int:
+        return hash(self._bits())
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    reg: int
+    dtype: DType
+    size: Size
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    reg: int
+    dtype: DType
+    op: str
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    param: int
+    at: Affine
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    axis: Axis
+    body: tuple[Stmt, ...]
+    share: bool = False
+    lanes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    reg: int
+    dtype: DType
+    op: str
+    axis: Axis
+    body: tuple[Stmt, ...]
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    param: int
+    at: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    reg: int
+    dtype: DType
+    rows: Axis
+    cols: Axis
+    inner: Axis
+    a: Operand
+    b: Operand
+    body: tuple[Stmt, ...]
+    scratch: int | None = None
+
+
+Stmt = Load | Const | SizeOf | Let | Store | Loop | Fold | Contract
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A tensor that a kernel reads or writes. Of its first `own` axes, each iteration touches its own index only."""
+
+    name: str
+    dtype: DType
+    shape: Shape
+    written: bool
+    own: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """`grain`: in which multiples the team shares out its outermost loop, where the kernel is a link of a chain; 0 otherwise."""
+
+    name: str
+    note: str
+    params: tuple[Param, ...]
+    body: tuple[Stmt, ...]
+    grain: int = 0
+
+
+BufferKind = Literal["input", "output", "temporary", "constant"]
+"""Who brings the memory: the caller, the caller or the call, the arena, the generated code itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tensor in memory: C-contiguous, of `shape` and `dtype`; with `per_thread`, one for each thread of the team, side by side."""
+
+    name: str
+    kind: BufferKind
+    shape: Shape
+    dtype: DType
+    per_thread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One run of `kernels[kernel]` on `buffers`, in the order of the kernel's params."""
+
+    kernel: int
+    buffers: tuple[int, ...]
+
+
+TILE_BYTES = 16384
+"""What one scratch buffer of a chain takes in each thread (more only where a single row is longer): as TJ_TILE_BYTES in tj.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Calls `first` to `last` run tile by tile over rows, without waiting between them: over the `depth` leading axes of what they write.
+
+    The `scratch` buffers live within a tile only.
+    """
+
+    first: int
+    last: int
+    depth: int
+    scratch: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole graph, lowered. Buffers stand in the order of the native entry: inputs, outputs, temporaries."""
+
+    graph: str
+    dims: tuple[Dim, ...]
+    buffers: tuple[Buffer, ...]
+    kernels: tuple[Kernel, ...]
+    calls: tuple[Call, ...]
+    chains: tuple[Chain, ...] = ()
+
+    def count(self, kind: BufferKind) -> int:
+        return sum(b.kind == kind for b in self.buffers)
+
+
+def plain_store(stmt: Contract) -> Store | None:
+    """The store to write straight to, when nothing but one row-major store follows the product."""
+    if len(stmt.body) == 1 and isinstance(store := stmt.body[0], Store) and store.at.coefficient(stmt.cols.var) == 1:
+        return store
+    return None
+
+
+def body_of(stmt: Stmt) -> tuple[Stmt, ...]:
+    return stmt.body if isinstance(stmt, (Loop, Fold, Contract)) else ()
+
+
+def walk(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
+    """Every statement, a loop before what it contains."""
+    for stmt in stmts:
+        yield stmt
+        yield from walk(body_of(stmt))
+
+
+def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) -> tuple[Stmt, ...]:
+    """The statements with each access index replaced by `change(param, index)`."""
+    out: list[Stmt] = []
+    for stmt in stmts:
+        if isinstance(stmt, (Load, Store)):
+            out.append(replace(stmt, at=change(stmt.param, stmt.at)))
+        elif isinstance(stmt, Contract):
+            a, b = (replace(o, at=change(o.param, o.at)) for o in (stmt.a, stmt.b))
+            out.append(replace(stmt, a=a, b=b, body=map_index(stmt.body, change)))
+        elif isinstance(stmt, (Loop, Fold)):
+            out.append(replace(stmt, body=map_index(stmt.body, change)))
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- verifier
+def verify_kernel(kernel: Kernel) -> None:
+    """InternalError unless registers, variables, types, nesting and (where they can be proved) bounds are in order."""
+    assigned: set[int] = set()
+
+    def fail(stmt: Stmt, why: str) -> InternalError:
+        return InternalError(f"kernel {kernel.name}: {why}\n  in: {_show_stmt(kernel, stmt, '')[0]}\n{show_kernel(kernel)}")
+
+    def access(stmt: Stmt, param: int, at: Affine, scope: dict[int, Axis], dtype: DType | None) -> None:
+        if not 0 <= param < len(kernel.params):
+            raise fail(stmt, f"no param {param}")
+        if dtype is not None and kernel.params[param].dtype is not dtype:
+            raise fail(stmt, f"{kernel.params[param].name} holds {kernel.params[param].dtype}, not {dtype}")
+        last: Size = at.offset
+        for var, c in at.terms:
+            if var not in scope:
+                raise fail(stmt, f"i{var} is not in scope")
+            last = last + c * (scope[var].extent - 1)
+        count: Size = 1
+        for size in kernel.params[param].shape:
+            count = count * size
+        if at_most(last + 1, count) is False or _past(last, count, [scope[var].extent for var, _ in at.terms]):
+            raise fail(stmt, f"index {show_affine(at)} reaches {last}, past the {count} elements of {kernel.params[param].name}")
+
+    def check(stmts: Sequence[Stmt], scope: dict[int, Axis], types: dict[int, DType], inside: frozenset[str]) -> None:
+        types = dict(types)
+
+        def define(stmt: Load | Const | SizeOf | Let | Fold | Contract) -> None:
+            if stmt.reg in assigned:
+                raise fail(stmt, f"r{stmt.reg} is assigned twice")
+            assigned.add(stmt.reg)
+            types[stmt.reg] = stmt.dtype
+
+        def enter(axis: Axis, stmt: Stmt) -> dict[int, Axis]:
+            if axis.var in scope:
+                raise fail(stmt, f"i{axis.var} is already a loop variable")
+            return {**scope, axis.var: axis}
+
+        for stmt in stmts:
+            match stmt:
+                case Load():
+                    access(stmt, stmt.param, stmt.at, scope, stmt.dtype)
+                    define(stmt)
+                case Const() | SizeOf():
+                    define(stmt)
+                case Let():
+                    if SCALARS.get(stmt.op) != len(stmt.args):
+                        raise fail(stmt, f"no scalar op {stmt.op} of {len(stmt.args)} arguments")
+                    if any(r not in types for r in stmt.args):
+                        raise fail(stmt, "an argument is not in scope")
+                    define(stmt)
+                case Store():
+                    if stmt.value not in types:
+                        raise fail(stmt, f"r{stmt.value} is not in scope")
+                    access(stmt, stmt.param, stmt.at, scope, types[stmt.value])
+                    if not kernel.params[stmt.param].written:
+                        raise fail(stmt, f"{kernel.params[stmt.param].name} is not to be written")
+                case Loop():
+                    if stmt.share and inside:
+                        raise fail(stmt, "only an outermost loop can be shared")
+                    if "lanes" in inside:
+                        raise fail(stmt, "no loop may lie inside a lanes loop")
+                    check(stmt.body, enter(stmt.axis, stmt), types, inside | {"lanes" if stmt.lanes else "loop"})
+                case Fold():
+                    if stmt.op not in FOLDS:
+                        raise fail(stmt, f"no fold {stmt.op}")
+                    check(stmt.body, enter(stmt.axis, stmt), types, inside | {"fold"})
+                    if (
+                        not any(isinstance(s, (Load, Const, SizeOf, Let)) and s.reg == stmt.value for s in stmt.body)
+                        and stmt.value not in types
+                    ):
+                        raise fail(stmt, f"r{stmt.value} is not in scope")
+                    define(stmt)
+                case Contract():
+                    for operand, first, second in ((stmt.a, stmt.rows, stmt.inner), (stmt.b, stmt.inner, stmt.cols)):
+                        access(stmt, operand.param, operand.at, scope | {first.var: first, second.var: second}, stmt.dtype)
+                    define(stmt)
+                    check(stmt.body, scope | {stmt.rows.var: stmt.rows, stmt.cols.var: stmt.cols}, types, inside | {"contract"})
+
+    check(kernel.body, {}, {}, frozenset())
+
+
+def _past(last: Size, count: Size, extents: Sequence[Size]) -> bool:
+    """Whether element `last` lies behind `count` elements at the ends of the dims' bounds, if the loops around it run there at all."""
+    dims = {dim.name: dim for size in (last, count, *extents) for dim in symbols(size)}
+    for sizes in ({name: max(d.lower, 1) for name, d in dims.items()}, {name: d.upper for name, d in dims.items()}):
+        if all(_value(extent, sizes) > 0 for extent in extents) and _value(last, sizes) >= _value(count, sizes):
+            return True
+    return False
+
+
+def _value(size: Size, sizes: Mapping[str, int]) -> int:
+    return size if isinstance(size, int) else evaluate(size, sizes)
+
+
+# ---------------------------------------------------------------- printed form
+def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
+    def at(param: int, index: Affine) -> str:
+        name = kernel.params[param].name if 0 <= param < len(kernel.params) else f"param{param}"  # a broken kernel is shown, too
+        return f"{name}[{show_affine(index)}]"
+
+    match stmt:
+        case Load():
+            return [f"{pad}r{stmt.reg} = load {at(stmt.param, stmt.at)}"]
+        case Const():
+            return [f"{pad}r{stmt.reg} = {stmt.value!r} {stmt.dtype}"]
+        case SizeOf():
+            return [f"{pad}r{stmt.reg} = size {stmt.size} {stmt.dtype}"]
+        case Let():
+            return [f"{pad}r{stmt.reg} = {stmt.op} " + " ".join(f"r{a}" for a in stmt.args)]
+        case Store():
+            return [f"{pad}store {at(stmt.param, stmt.at)} = r{stmt.value}"]
+        case Loop():
+            mode = " share" * stmt.share + " lanes" * stmt.lanes
+            head = f"{pad}for i{stmt.axis.var} < {stmt.axis.extent}{mode}"
+        case Fold():
+            head = f"{pad}r{stmt.reg} = fold {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"
+        case Contract():
+            rows, cols, inner = (f"i{a.var} < {a.extent}" for a in (stmt.rows, stmt.cols, stmt.inner))
+            head = (
+                f"{pad}r{stmt.reg} = contract {at(stmt.a.param, stmt.a.at)} * {at(stmt.b.param, stmt.b.at)} for {rows}, {cols} over {inner}"
+            )
+    return [head, *(line for inner_stmt in stmt.body for line in _show_stmt(kernel, inner_stmt, pad + "  "))]
+
+
+def show_kernel(kernel: Kernel) -> str:
+    """A kernel as a person reads it."""
+    params = ", ".join(f"{p.name}: {p.dtype} {show_shape(p.shape)}{' out' if p.written else ''}" for p in kernel.params)
+    lines = [f"kernel {kernel.name}({params})  # {kernel.note}"]
+    for stmt in kernel.body:
+        lines += _show_stmt(kernel, stmt, "  ")
+    return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""Lowering: a fused group becomes a kernel of plain serial loops, one per axis of its root, in axis order.
+
+In: a `Group` and how many buffers its root goes to. Out: a `loops.Kernel` whose params are the group's reads, then the
+destinations. Views are gone: they have become indices. Each node is computed once per index and loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from . import dtypes
+from .access import Index, along, flat, identity, source_index
+from .dtypes import DType
+from .errors import InternalError
+from .fusion import Group
+from .graph import Expr
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, SizeOf, Stmt, Store, plain_store
+from .ops import OPS
+from .packing import packing_bytes
+
+FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+"""The loop IR's fold for each reduction op."""
+
+
+def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
+    """The kernel that computes the group's root into `destinations` buffers of its shape."""
+    root, anchor = group.root, group.anchor
+    writes = [Param(f"y{i}", root.dtype, root.shape, True, len(root.shape)) for i in range(destinations)]
+    emitter = _Emitter({node: i for i, node in enumerate(group.reads)})
+    rank = len(root.shape)
+    at = identity(rank)
+    outer: list[Stmt] = []
+    known: dict[tuple[Expr, Index], int] = {}
+    if anchor is not None and OPS[anchor.op].kind == "reduce":
+        outer.append(emitter.fold(anchor, at, rank, known))
+    contract = None
+    if anchor is not None and OPS[anchor.op].kind == "contract":
+        contract = emitter.contract(anchor, at, rank, known)
+    value = emitter.emit(root, at, outer, known)
+    reads = [Param(f"x{i}", node.dtype, node.shape, False, emitter.own.get(i, 0)) for i, node in enumerate(group.reads)]
+    outer += [Store(len(reads) + i, flat(at, root.shape), value) for i in range(destinations)]
+    axes = [Axis(var, size) for var, size in enumerate(root.shape)]
+    if contract is not None:
+        stmt = Contract(contract.reg, contract.dtype, axes[0], axes[1], contract.inner, contract.a, contract.b, tuple(outer))
+        scratch = packing_bytes(stmt.dtype, stmt.rows.extent, stmt.cols.extent, stmt.inner.extent, plain_store(stmt) is None)
+        if scratch == 0:
+            return Kernel(name, _note(group), (*reads, *writes), (stmt,))
+        params = (*reads, *writes, Param("work", dtypes.uint8, (scratch,), True))
+        return Kernel(name, _note(group), params, (replace(stmt, scratch=len(params) - 1),))
+    body = tuple(outer)
+    for axis in reversed(axes):
+        body = (Loop(axis, body),)
+    return Kernel(name, _note(group), (*reads, *writes), body)
+
+
+def _note(group: Group) -> str:
+    """The ops of a kernel as a comment says them: in order, runs of one op counted."""
+    names = [m.op for m in group.members if m.op not in ("constant", "size", "broadcast_to", "expand_dims", "squeeze")] or [group.root.op]
+    words: list[str] = []
+    i = 0
+    while i < len(names):
+        j = i
+        while j < len(names) and names[j] == names[i]:
+            j += 1
+        words.append(names[i] if j == i + 1 else f"{j - i} {names[i]}")
+        i = j
+    return ", ".join(words)
+
+
+@dataclass(slots=True)
+class _Product:
+    reg: int
+    dtype: DType
+    inner: Axis
+    a: Operand
+    b: Operand
+
+
+@dataclass(slots=True)
+class _Emitter:
+    params: dict[Expr, int]
+    count: int = 0
+    own: dict[int, int] = field(default_factory=dict)
+    """Of each param, how many leading axes have been read at the kernel's own index only."""
+
+    def new(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def emit(self, node: Expr, at: Index, body: list[Stmt], known: dict[tuple[Expr, Index], int]) -> int:
+        """The register holding element `at` of `node`, with what computes it appended to `body`. Iterative."""
+        stack = [(node, at)]
+        while stack:
+            here, index = stack[-1]
+            if (here, index) in known:
+                stack.pop()
+                continue
+            if here in self.params:
+                reg, param = self.new(), self.params[here]
+                body.append(Load(reg, here.dtype, param, flat(index, here.shape)))
+                own = next((k for k, at in enumerate(index) if at != along(k)), len(index))
+                self.own[param] = min(own, self.own.get(param, own))
+            elif here.op == "constant":
+                reg = self.new()
+                body.append(Const(reg, here.dtype, here.arg))
+            elif here.op == "size":
+                reg = self.new()
+                body.append(SizeOf(reg, here.dtype, here.arg))
+            else:
+                kind = OPS[here.op].kind
+                if kind not in ("elementwise", "view"):
+                    raise InternalError(f"lower: {here.op} is no elementwise op and no view, but was inlined")
+                needed = [(s, source_index(here, i, index, -1)) for i, s in enumerate(here.sources)]
+                missing = [use for use in needed if use not in known]
+                if missing:
+                    stack.extend(reversed(missing))
+                    continue
+                regs = tuple(known[use] for use in needed)
+                if kind == "view":
+                    reg = regs[0]
+                else:
+                    reg = self.new()
+                    body.append(Let(reg, here.dtype, here.op, regs))
+            known[here, index] = reg
+            stack.pop()
+        return known[node, at]
+
+    def fold(self, node: Expr, at: Index, var: int, known: dict[tuple[Expr, Index], int]) -> Fold:
+        (source,) = node.sources
+        body: list[Stmt] = []
+        inner: dict[tuple[Expr, Index], int] = {}
+        value = self.emit(source, source_index(node, 0, at, var), body, inner)
+        reg = self.new()
+        known[node, at] = reg
+        return Fold(reg, node.dtype, FOLD_OF[node.op], Axis(var, source.shape[node.arg]), tuple(body), value)
+
+    def contract(self, node: Expr, at: Index, var: int, known: dict[tuple[Expr, Index], int]) -> _Product:
+        a, b = (self.operand(node, position, at, var) for position in range(2))
+        reg = self.new()
+        known[node, at] = reg
+        return _Product(reg, node.dtype, Axis(var, node.sources[0].shape[1]), a, b)
+
+    def operand(self, node: Expr, position: int, at: Index, var: int) -> Operand:
+        index = source_index(node, position, at, var)
+        source = node.sources[position]
+        while source not in self.params:
+            if OPS[source.op].kind != "view":
+                raise InternalError(f"lower: a product cannot read the {source.op} that fusion gave it")
+            index = source_index(source, 0, index, -1)
+            (source,) = source.sources
+        self.own[self.params[source]] = 0
+        return Operand(self.params[source], flat(index, source.shape))

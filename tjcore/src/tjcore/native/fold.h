@@ -1,0 +1,136 @@
+/* fold.h: reductions by the tree of the numeric contract (docs/numerics.md), for generated kernels.
+
+   The elements of a block go to TJ_FOLD_BYTES / sizeof(T) lanes in turn; the lanes are folded by halves, the blocks in pairs.
+   Law: the order of combination depends on the number of elements and on nothing else.
+   Include after lanes.h. Integer sums wrap: compile with -fwrapv where the compiler needs to be told. */
+#ifndef TJ_FOLD_H
+#define TJ_FOLD_H
+
+#define TJ_FOLD_LEVELS 32   /* 2^32 blocks are more than any array has */
+#define TJ_FOLD_COLUMNS 256 /* columns folded side by side where lanes run across them: 64 rows of them stay in the cache */
+
+/* How two partial results become one, the one of lower index on the left; V names the type in the functions of lanes.h. */
+#define TJ_COMBINE_add(V, a, b) ((a) + (b))
+#define TJ_COMBINE_mul(V, a, b) ((a) * (b))
+#define TJ_COMBINE_max(V, a, b) tj_max_##V(a, b)
+#define TJ_COMBINE_min(V, a, b) tj_min_##V(a, b)
+
+/* Blocks folded so far: each level holds a complete subtree, larger ones first. */
+#define TJ_FOLD_TREE(OP, V, T)                                                                         \
+  typedef struct tj_tree_##OP##_##V {                                                                  \
+    int64_t count;                                                                                     \
+    int top;                                                                                           \
+    T level[TJ_FOLD_LEVELS];                                                                           \
+  } tj_tree_##OP##_##V;                                                                                \
+  static inline void tj_push_##OP##_##V(tj_tree_##OP##_##V *tree, T block) {                           \
+    for (int64_t c = tree->count++; c & 1; c >>= 1) block = (T)TJ_COMBINE_##OP(V, tree->level[--tree->top], block); \
+    tree->level[tree->top++] = block;                                                                  \
+  }                                                                                                    \
+  static inline T tj_finish_##OP##_##V(tj_tree_##OP##_##V *tree) {                                     \
+    T rest = tree->level[--tree->top];                                                                 \
+    while (tree->top) rest = (T)TJ_COMBINE_##OP(V, tree->level[--tree->top], rest);                    \
+    return rest;                                                                                       \
+  }                                                                                                    \
+  static inline T tj_halve_##OP##_##V(T *lane, int count) { /* count: a power of two */                \
+    for (int half = count / 2; half; half /= 2)                                                        \
+      for (int i = 0; i < half; i++) lane[i] = (T)TJ_COMBINE_##OP(V, lane[i], lane[i + half]);         \
+    return lane[0];                                                                                    \
+  }                                                                                                    \
+  /* The same for `width` columns side by side. */                                                     \
+  typedef struct tj_rows_##OP##_##V {                                                                  \
+    int64_t count;                                                                                     \
+    int top;                                                                                           \
+    T level[TJ_FOLD_LEVELS][TJ_FOLD_COLUMNS];                                                          \
+  } tj_rows_##OP##_##V;                                                                                \
+  static inline void tj_push_rows_##OP##_##V(tj_rows_##OP##_##V *tree, T *block, int64_t width) {      \
+    for (int64_t c = tree->count++; c & 1; c >>= 1) {                                                  \
+      const T *before = tree->level[--tree->top];                                                      \
+      for (int64_t t = 0; t < width; t++) block[t] = (T)TJ_COMBINE_##OP(V, before[t], block[t]);       \
+    }                                                                                                  \
+    for (int64_t t = 0; t < width; t++) tree->level[tree->top][t] = block[t];                          \
+    tree->top++;                                                                                       \
+  }                                                                                                    \
+  static inline void tj_finish_rows_##OP##_##V(tj_rows_##OP##_##V *tree, T *out, int64_t width) {      \
+    tree->top--;                                                                                       \
+    for (int64_t t = 0; t < width; t++) out[t] = tree->level[tree->top][t];                            \
+    while (tree->top) {                                                                                \
+      const T *before = tree->level[--tree->top];                                                      \
+      for (int64_t t = 0; t < width; t++) out[t] = (T)TJ_COMBINE_##OP(V, before[t], out[t]);           \
+    }                                                                                                  \
+  }                                                                                                    \
+  /* Of `lanes` rows the first `filled` hold something; afterwards row 0 holds their fold. */          \
+  static inline void tj_halve_rows_##OP##_##V(T (*lane)[TJ_FOLD_COLUMNS], int64_t lanes, int64_t filled, int64_t width) { \
+    for (int64_t half = lanes / 2; half; half /= 2)                                                    \
+      for (int64_t i = 0; i < half && i + half < filled; i++)                                          \
+        for (int64_t t = 0; t < width; t++) lane[i][t] = (T)TJ_COMBINE_##OP(V, lane[i][t], lane[i + half][t]); \
+  }
+
+#define TJ_FOLD_TREES(OP)                                                                              \
+  TJ_FOLD_TREE(OP, f32x1, float)                                                                       \
+  TJ_FOLD_TREE(OP, f64x1, double)                                                                      \
+  TJ_FOLD_TREE(OP, i32x1, int32_t)                                                                     \
+  TJ_FOLD_TREE(OP, i64x1, int64_t)
+TJ_FOLD_TREES(add)
+TJ_FOLD_TREES(mul)
+TJ_FOLD_TREES(max)
+TJ_FOLD_TREES(min)
+
+#if TJ_VECTOR_BYTES
+/* One vector folded by halves. */
+#define TJ_HALVE_VECTOR(OP, NAME, W, H)                                                                \
+  TJ_INLINE NAME##x1 tj_halve_##OP##_##NAME##x##W(NAME##x##W v) {                                      \
+    union { NAME##x##W all; NAME##x##H half[2]; } u;                                                   \
+    u.all = v;                                                                                         \
+    return tj_halve_##OP##_##NAME##x##H(TJ_COMBINE_##OP(NAME##x##H, u.half[0], u.half[1]));            \
+  }
+#define TJ_HALVE_VECTORS(OP, NAME)                                                                     \
+  TJ_INLINE NAME##x1 tj_halve_##OP##_##NAME##x2(NAME##x2 v) { return TJ_COMBINE_##OP(NAME##x1, v[0], v[1]); } \
+  TJ_HALVE_VECTOR(OP, NAME, 4, 2)                                                                      \
+  TJ_HALVE_VECTOR(OP, NAME, 8, 4)                                                                      \
+  TJ_HALVE_VECTOR(OP, NAME, 16, 8)
+TJ_HALVE_VECTORS(add, f32)
+TJ_HALVE_VECTORS(add, f64)
+TJ_HALVE_VECTORS(add, i32)
+TJ_HALVE_VECTORS(add, i64)
+TJ_HALVE_VECTORS(mul, f32)
+TJ_HALVE_VECTORS(mul, f64)
+TJ_HALVE_VECTORS(mul, i32)
+TJ_HALVE_VECTORS(mul, i64)
+
+/* The same where the combination is no operator: through memory. */
+#define TJ_HALVE_STORED(OP, NAME, W)                                                                   \
+  TJ_INLINE NAME##x1 tj_halve_##OP##_##NAME##x##W(NAME##x##W v) {                                      \
+    NAME##x1 lane[W];                                                                                  \
+    *(NAME##x##W##_any *)lane = v;                                                                     \
+    return tj_halve_##OP##_##NAME##x1(lane, W);                                                        \
+  }
+#define TJ_HALVE_STORED_ALL(OP)                                                                        \
+  TJ_HALVE_STORED(OP, f32, 8)                                                                          \
+  TJ_HALVE_STORED(OP, f32, 16)                                                                         \
+  TJ_HALVE_STORED(OP, f64, 8)                                                                          \
+  TJ_HALVE_STORED(OP, i32, 8)                                                                          \
+  TJ_HALVE_STORED(OP, i32, 16)                                                                         \
+  TJ_HALVE_STORED(OP, i64, 8)
+TJ_HALVE_STORED_ALL(max)
+TJ_HALVE_STORED_ALL(min)
+
+/* Elements that lie `stride` apart, as a vector. */
+#define TJ_STRIDED(NAME, W)                                                                            \
+  TJ_INLINE NAME##x##W tj_gather_##NAME##x##W(const NAME##x1 *p, int64_t stride) {                     \
+    NAME##x##W v;                                                                                      \
+    for (int i = 0; i < W; i++) v[i] = p[i * stride];                                                  \
+    return v;                                                                                          \
+  }                                                                                                    \
+  TJ_INLINE void tj_scatter_##NAME##x##W(NAME##x1 *p, int64_t stride, NAME##x##W v) {                  \
+    for (int i = 0; i < W; i++) p[i * stride] = v[i];                                                  \
+  }
+TJ_STRIDED(f32, 8)
+TJ_STRIDED(f32, 16)
+TJ_STRIDED(f64, 8)
+TJ_STRIDED(i32, 8)
+TJ_STRIDED(i32, 16)
+TJ_STRIDED(i64, 8)
+TJ_STRIDED(u8, 8)
+TJ_STRIDED(u8, 16)
+#endif
+#endif

@@ -1,0 +1,42 @@
+"""Conversions between element types (numerics.cast)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .. import numerics
+from ..dtypes import DTYPES, DType, as_dtype
+from ..errors import GraphError, shown
+from .row import Op
+from .shapes import Shape
+
+if TYPE_CHECKING:
+    from ..graph import Expr
+
+NAMES = tuple(d.name for d in DTYPES)
+
+
+def _infer_cast(sources: tuple[Expr, ...], name: object) -> tuple[Shape, DType]:
+    (x,) = sources
+    if name not in NAMES:  # nodes hold the full name, so that equal casts are equal
+        raise GraphError(f"cast: expected one of {', '.join(NAMES)}, got {shown(name)}")
+    return x.shape, as_dtype(name)
+
+
+def _cast_gradient(node: Expr, g: Expr) -> Sequence[Expr | None]:
+    (x,) = node.sources
+    return (g.astype(x.dtype) if node.dtype.kind == "float" and x.dtype.kind == "float" else None,)
+
+
+ROWS = (
+    Op(
+        "cast",
+        1,
+        "elementwise",
+        _infer_cast,
+        lambda name, size, x: numerics.cast(x, as_dtype(name).numpy),
+        _cast_gradient,
+        samples=NAMES,
+    ),
+)
