@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from .access import Affine
 from .c_fold import fold_along, rows_loop
 from .c_scalars import literal, scalar_c, vector_c, vector_type
+from .c_tile import TILE, tiled_loop
 from .dims import Dim, Size, symbols, to_c
 from .dtypes import DType
 from .errors import InternalError
@@ -54,6 +55,8 @@ class KernelWriter:
         widest = max([t.itemsize for t in self.types.values()] + [p.dtype.itemsize for p in kernel.params])
         self.lanes = VECTOR_BYTES // max(widest, 4) if dialect.vectors else 1
         self.functions: list[str] = []
+        self.copies: dict[tuple[int, Affine], str] = {}
+        """Reads that are found in a copy just now, and where (see c_tile)."""
         self._numbered = 0
 
     def number(self) -> int:
@@ -147,6 +150,9 @@ class KernelWriter:
         out += [self.dim_name(d) for d in sorted(needs.dims, key=lambda d: d.name)]
         return out + [f"i{v}" for v in sorted(needs.vars)] + [f"r{r}" for r in sorted(needs.regs)]
 
+    def _element(self, load: Load) -> str:
+        return self.copies.get((load.param, load.at)) or f"{self.kernel.params[load.param].name}[{self.index(load.at)}]"
+
     # ------------------------------------------------------------ statements
     def scalar_body(self, stmts: Sequence[Stmt], pad: str) -> list[str]:
         """One element at a time."""
@@ -156,7 +162,7 @@ class KernelWriter:
                 case Const():
                     pass  # written where it is used
                 case Load():
-                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {self.kernel.params[stmt.param].name}[{self.index(stmt.at)}];")
+                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {self._element(stmt)};")
                 case SizeOf():
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = ({stmt.dtype.c})({self.size(stmt.size)});")
                 case Let():
@@ -183,7 +189,9 @@ class KernelWriter:
                 case Load():
                     v, address = self.vtype(stmt.reg), f"{self.kernel.params[stmt.param].name} + {self.index(stmt.at)}"
                     stride = stmt.at.coefficient(var)
-                    if stride == 1:
+                    if (stmt.param, stmt.at) in self.copies:
+                        text = f"tj_load_{v}(&{self.copies[stmt.param, stmt.at]})"
+                    elif stride == 1:
                         text = f"tj_load_{v}({address})"
                     elif stride == 0:
                         text = f"tj_splat_{v}(*({address}))"
@@ -229,9 +237,11 @@ class KernelWriter:
         first, last = "0", self.size(stmt.axis.extent)
         out: list[str] = []
         if stmt.share:
-            grain = self.kernel.grain or (SHARE_GRAIN if stmt.lanes else 1)
+            grain = self.kernel.grain or (SHARE_GRAIN if stmt.lanes else TILE if stmt.tiled else 1)
             out += [f"{pad}int64_t first, last;", f"{pad}tj_share(team, {last}, {grain}, &first, &last);"]
             first, last = "first", "last"
+        if stmt.tiled:
+            return out + tiled_loop(self, stmt, first, last, pad)
         if stmt.lanes and any(isinstance(s, Fold) for s in stmt.body):
             return out + rows_loop(self, stmt, first, last, pad)
         if stmt.lanes:

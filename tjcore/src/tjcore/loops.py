@@ -12,7 +12,8 @@
              | SizeOf(reg, dtype, size)                      reg = size, rounded to dtype
              | Let(reg, dtype, op, args)                     reg = op(args), one of SCALARS
              | Store(param, at, value)
-             | Loop(axis, body, share, lanes)                share: split over the team; lanes: a vector of iterations at a time
+             | Loop(axis, body, share, lanes, tiled)         share: split over the team; lanes: a vector of iterations at a time;
+                                                             tiled: with the lanes loop that ends its body, in square tiles
              | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
              | Contract(reg, dtype, rows, cols, inner, a, b, body, batches, scratch)     scratch: a param, or None
                                                              for all batches, rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
@@ -101,6 +102,7 @@ class Loop:
     body: tuple[Stmt, ...]
     share: bool = False
     lanes: bool = False
+    tiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +311,8 @@ def verify_kernel(kernel: Kernel) -> None:
                         raise fail(stmt, "only an outermost loop can be shared")
                     if "lanes" in inside:
                         raise fail(stmt, "no loop may lie inside a lanes loop")
+                    if stmt.tiled and not (stmt.body and isinstance(last := stmt.body[-1], Loop) and last.lanes):
+                        raise fail(stmt, "a tiled loop must end with a lanes loop")
                     check(stmt.body, enter(stmt.axis, stmt), types, inside | {"lanes" if stmt.lanes else "loop"})
                 case Fold():
                     if stmt.op not in FOLDS:
@@ -365,7 +369,7 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
         case Store():
             return [f"{pad}store {at(stmt.param, stmt.at)} = r{stmt.value}"]
         case Loop():
-            mode = " share" * stmt.share + " lanes" * stmt.lanes
+            mode = " share" * stmt.share + " lanes" * stmt.lanes + " tiled" * stmt.tiled
             head = f"{pad}for i{stmt.axis.var} < {stmt.axis.extent}{mode}"
         case Fold():
             head = f"{pad}r{stmt.reg} = fold {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"

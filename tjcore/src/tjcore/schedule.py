@@ -22,8 +22,8 @@ def schedule(kernel: Kernel) -> Kernel:
     axes, body = _nest(kernel.body)
     axes, body = _drop_unit(axes, body)
     axes, body = _merge(axes, body)
-    axes = _innermost_last(axes, body)
-    return replace(kernel, body=_build(axes, body))
+    axes, tiled = _across_next(_innermost_last(axes, body), body)
+    return replace(kernel, body=_build(axes, body, tiled))
 
 
 def schedule_rows(kernel: Kernel, depth: int) -> Kernel | None:
@@ -101,12 +101,31 @@ def _innermost_last(axes: list[Axis], body: tuple[Stmt, ...]) -> list[Axis]:
     return [*axes[:best], *axes[best + 1 :], axes[best]]
 
 
-def _build(axes: list[Axis], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+def _across_next(axes: list[Axis], body: tuple[Stmt, ...]) -> tuple[list[Axis], bool]:
+    """The axes with the one that transposed reads run along next to the innermost, and whether there is one: the two are then tiled."""
+    if len(axes) < 2 or any(isinstance(s, Fold) for s in body):
+        return axes, False
+    inner = axes[-1]
+    loads = [s for s in walk(body) if isinstance(s, Load)]
+    counts = [sum(lies_across(load, axis.var, inner.var) for load in loads) for axis in axes[:-1]]
+    if not any(counts):
+        return axes, False
+    at = max(range(len(counts)), key=lambda i: (counts[i], i))
+    return [*axes[:at], *axes[at + 1 : -1], axes[at], inner], True
+
+
+def lies_across(load: Load, outer: int, inner: int) -> bool:
+    """Whether a read runs along memory in the outer loop, and in the inner one does not."""
+    return load.at.coefficient(outer) == 1 and load.at.coefficient(inner) not in (0, 1)
+
+
+def _build(axes: list[Axis], body: tuple[Stmt, ...], tiled: bool = False) -> tuple[Stmt, ...]:
     folds = [s for s in body if isinstance(s, Fold)]
     lanes = bool(axes) and (not folds or any(_folds_rows(fold, axes[-1].var) for fold in folds))
     for depth, axis in reversed(list(enumerate(axes))):
         out, inside = _hoist(axis.var, body, rows=lanes and depth == len(axes) - 1)
-        body = (*out, Loop(axis, inside, share=depth == 0, lanes=lanes and depth == len(axes) - 1))
+        inmost = depth == len(axes) - 1
+        body = (*out, Loop(axis, inside, share=depth == 0, lanes=lanes and inmost, tiled=tiled and depth == len(axes) - 2))
     return body  # what came out of the shared loop too, each thread computes for itself
 
 
