@@ -27,6 +27,7 @@ LONG: dict[str, str] = {
     "tests/test_tensorjit.py": "one test per promise of the design's page, in its order: splitting it would hide what is missing",
     "tests/unit/test_cache.py": "every promise of one folder, with the counting builder that they share",
     "tests/unit/test_cache_places.py": "every place a cache can lie in or be refused, with the builder that they share",
+    "tjcore/src/tjcore/loops.py": "loop IR as a whole: its grammar, verifier and printed form change together, with each kind of statement",
     "tjcore/src/tjcore/memory/search.py": "one search: every step works on the same state and its trail of changes",
     "tjcore/src/tjcore/native/pack.c": "the same search, step for step, in the order of memory/search.py",
 }

@@ -14,7 +14,7 @@ from tjcore.fusion import fuse
 from tjcore.loops import Contract, Fold, Load, Loop, Store, show_kernel, verify_kernel, walk
 from tjcore.lower import lower
 from tjcore.schedule import schedule
-from tjcore.simplify import simplify
+from tjcore.simplify import prepare
 
 N, M, K = Dim("N", 0, 64), Dim("M", 1, 64), Dim("K", 1, 64)
 x, m, v, s = input("x", (N,)), input("m", (M, K)), input("v", (K,)), input("s", ())
@@ -38,7 +38,7 @@ GRAPHS = {
 
 
 def kernels_of(outputs, fused=True):
-    final = simplify(outputs) if fused else list(outputs)
+    final = prepare(outputs, fused)
     groups = fuse(final, fused)
     return final, groups, [lower(group, f"k{i}") for i, group in enumerate(groups)]
 
@@ -110,7 +110,7 @@ def test_an_anchor_comes_with_what_stands_before_and_behind_it():
 
 
 def test_one_node_may_go_to_several_buffers():
-    (group,) = fuse(simplify([x * 2]))
+    (group,) = fuse(prepare([x * 2], True))
     kernel = lower(group, "k", 3)
     verify_kernel(kernel)
     buffers = [np.arange(3, dtype=np.float32), *(np.zeros(3, np.float32) for _ in range(3))]

@@ -94,7 +94,7 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
                 return (along(inner),)
             batch = at[: len(source.shape) - 2]
             return (*batch, at[len(batch)], along(inner)) if position == 0 else (*batch, along(inner), at[-1])
-    if OPS[node.op].kind != "elementwise":
+    if OPS[node.op].kind not in ("elementwise", "scan"):
         raise InternalError(f"no index map for op {node.op}")
     return at
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from .access import Affine
 from .c_fold import fold_along, rows_loop
-from .c_scalars import literal, scalar_c, vector_c, vector_type
+from .c_scalars import combine, identity, literal, scalar_c, vector_c, vector_type
 from .c_tile import TILE, tiled_loop
 from .dims import Dim, Size, symbols, to_c
 from .dtypes import DType
 from .errors import InternalError
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store, walk
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Scan, SizeOf, Stmt, Store, body_of, walk
 from .toolchain import Dialect
 
 VECTOR_BYTES = 64
@@ -48,7 +48,7 @@ class KernelWriter:
         self.types: dict[int, DType] = {}
         self.constants: dict[int, str] = {}
         for stmt in walk(kernel.body):
-            if isinstance(stmt, (Load, Const, SizeOf, Let, Fold, Contract)):
+            if isinstance(stmt, (Load, Const, SizeOf, Let, Fold, Scan, Contract)):
                 self.types[stmt.reg] = stmt.dtype
             if isinstance(stmt, Const):
                 self.constants[stmt.reg] = literal(stmt.value, stmt.dtype)
@@ -127,10 +127,12 @@ class KernelWriter:
                         found.params[stmt.param] = None
                         use_index(stmt.at)
                         use_reg(stmt.value)
-                    case Loop() | Fold():
+                    case Loop() | Fold() | Scan():
+                        if isinstance(stmt, Scan):
+                            defined.add(stmt.reg)
                         use_size(stmt.axis.extent)
                         bound.add(stmt.axis.var)
-                        visit(stmt.body)
+                        visit(body_of(stmt))
                         if isinstance(stmt, Fold):
                             use_reg(stmt.value)
                 if isinstance(stmt, (Load, SizeOf, Let, Fold)):
@@ -174,6 +176,8 @@ class KernelWriter:
                     out += self.loop(stmt, pad)
                 case Fold():
                     out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {fold_along(self, stmt)};")
+                case Scan():
+                    out += self.scan(stmt, pad)
                 case Contract():
                     raise InternalError(f"kernel {self.kernel.name}: a product lies inside a loop")
         return out
@@ -218,6 +222,18 @@ class KernelWriter:
             out.append(f"{pad}const {v} v{stmt.reg} = {text};")
             known.add(stmt.reg)
         return out
+
+    def scan(self, stmt: Scan, pad: str) -> list[str]:
+        """A running fold: one element after another."""
+        i, r = f"i{stmt.axis.var}", f"r{stmt.reg}"
+        return [
+            f"{pad}{stmt.dtype.c} {r} = {identity(stmt.op, stmt.dtype)};",
+            f"{pad}for (int64_t {i} = 0; {i} < {self.size(stmt.axis.extent)}; {i}++) {{",
+            *self.scalar_body(stmt.body, pad + "  "),
+            f"{pad}  {r} = {combine(stmt.op, stmt.dtype, 1, r, self.scalar(stmt.value))};",
+            *self.scalar_body(stmt.after, pad + "  "),
+            f"{pad}}}",
+        ]
 
     def lanes_loop(self, axis: Axis, body: Sequence[Stmt], first: str, last: str, pad: str) -> list[str]:
         i = f"i{axis.var}"

@@ -126,7 +126,8 @@ class _EntryWriter:
         if index is None:
             name = f"chain{len(self.chains)}"
             dims = {d for k, _ in links for d in self.functions[k].dims}
-            dims |= {d for shape, _ in shapes for size in shape for d in symbols(size)}
+            # By the params: a buffer may be the memory of another tensor, which was lent.
+            dims |= {d for k, _ in links for p in self.program.kernels[k].params for size in p.shape for d in symbols(size)}
             self.chains.append(self._chain(name, links, shapes, scratch, chain.depth, sorted(dims, key=lambda d: d.name)))
             index = self._known[key] = len(self.functions)
             self.functions.append(_Function(name, len(buffers), tuple(sorted(dims, key=lambda d: d.name)), True))

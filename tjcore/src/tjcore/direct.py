@@ -26,8 +26,7 @@ from .toolchain import FFI, Library
 ARRAYS, BUFFERS, DIMS, EXTENTS, RECORDS, PROBES = 64, 192, 16, 192, 1024, 4
 """As in call.h."""
 
-FFI.cdef(
-    """
+_DECLARATIONS = """
     typedef struct tj_python {
       void *functions[12];
       void *none, *array_type, *tuple_type, *out_name;
@@ -57,10 +56,8 @@ FFI.cdef(
       void *result;
       int64_t running;
     } tj_prepared;
-    int64_t tj_call_slot(const int64_t *extents, int64_t count);
-    void tj_call_setup(const tj_python *interpreter, void **call, void **prepared);
-    """
-)
+"""
+"""As in call.h. Its functions stand with those of the other libraries, in toolchain.py."""
 
 _FUNCTIONS = (
     *("PyEval_SaveThread", "PyEval_RestoreThread", "PyCapsule_GetPointer", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem"),
@@ -77,6 +74,12 @@ _VOIDS, _INTS = FFI.typeof("void *[]"), FFI.typeof("int64_t[]")
 
 def _pointer(value: object) -> Any:
     return FFI.cast(_VOID, id(value))
+
+
+@cache
+def _declare() -> None:
+    """Tell cffi of the structures: once, and not when tjcore is imported, for reading them takes it a while."""
+    FFI.cdef(_DECLARATIONS)
 
 
 @cache
@@ -118,6 +121,7 @@ def _interpreter() -> Any:
     if fields is None:
         return None
     if not _interpreters:
+        _declare()
         try:
             addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _FUNCTIONS]
         except AttributeError:

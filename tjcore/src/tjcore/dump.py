@@ -58,7 +58,7 @@ def show_groups(plan: Plan) -> str:
         lines.append(f"{kernel.name}: {' '.join(kernel.ops) or 'copy'}\n    {reads} -> {writes}; {kernel.reason}\n")
     for chain in plan.program.chains:
         links = " ".join(kernel.name for kernel in plan.kernels[chain.first : chain.last + 1])
-        rows = show_shape(plan.program.buffers[plan.program.calls[chain.first].buffers[-1]].shape[: chain.depth])
+        rows = show_shape(plan.program.kernels[plan.program.calls[chain.first].kernel].params[-1].shape[: chain.depth])
         scratch = ", ".join(plan.program.buffers[b].name for b in chain.scratch) or "nothing"
         lines.append(f"chain: {links}, tile by tile over rows {rows}; scratch for {scratch}\n")
     return "".join(lines)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from .dims import Size, evaluate, total
 from .layout import Layout, Placement, count_of
-from .loops import Contract, Fold, Loop, Stmt
+from .loops import Contract, Fold, Loop, Scan, Stmt
 from .program import Kernel, Plan
 from .questions import MemoryReport, Questions
 
@@ -77,6 +76,8 @@ def show_loops(body: Sequence[Stmt], sizes: Mapping[str, int] | None = None) -> 
                 parts.append(f"{_size(stmt.axis.extent, sizes)}{marks}" + (f" x ({inner})" if inner else ""))
             case Fold():
                 parts.append(f"{stmt.op} over {_size(stmt.axis.extent, sizes)}")
+            case Scan():
+                parts.append(f"{stmt.op} along {_size(stmt.axis.extent, sizes)}")
             case Contract():
                 rows, cols, inner_size = (_size(axis.extent, sizes) for axis in (stmt.rows, stmt.cols, stmt.inner))
                 one = f"({rows}) x ({cols}) over ({inner_size})" if sizes is None else f"{rows} x {cols} over {inner_size}"
@@ -209,6 +210,11 @@ class _Text:
 def letter(number: int) -> str:
     """A temporary's letter; they repeat after 52."""
     return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 52]
+
+
+def escape(text: str) -> str:
+    """Text as XML takes it. (The library's function brings all the names of HTML along.)"""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _svg(d: Drawing) -> str:

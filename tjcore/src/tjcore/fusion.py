@@ -89,7 +89,7 @@ class _Choice:
                 self.homes[node] = {node: {(identity(len(node.shape)), "outer")}}
                 self.sizes[node] = 1
                 self.reasons[node] = why
-                if OPS[node.op].kind in ("reduce", "contract"):
+                if OPS[node.op].kind in ("reduce", "scan", "contract"):
                     self.anchors[node] = node
         return frozenset(self.reasons), self.anchors, self.reasons
 
@@ -100,7 +100,7 @@ class _Choice:
             for root, uses in self.homes[reader].items():
                 here = homes.setdefault(root, set())
                 for at, zone in uses:
-                    below: Zone = "operand" if kind == "contract" or zone == "operand" else "inner" if kind == "reduce" else zone
+                    below: Zone = "operand" if kind == "contract" or zone == "operand" else "inner" if kind in ("reduce", "scan") else zone
                     here.add((source_index(reader, position, at, len(root.shape)), below))
                     if len(here) > MAX_INDICES:
                         return homes  # enough to know that it becomes a root
@@ -113,6 +113,8 @@ class _Choice:
             return "is an output"
         if not self.enabled:
             return self._why_root_unfused(node)
+        if kind == "scan":
+            return "its running values are read one after another"
         if kind in ("reduce", "contract"):
             return self._why_no_epilogue(node, homes)
         if any(len(uses) > MAX_INDICES for uses in homes.values()):

@@ -176,6 +176,11 @@ class Expr(Operators):
         x = self if self.dtype.kind == "float" else self.astype(dtypes.float64)
         return reduce("sum", x, axes, keepdims) / size_of(math.prod(self.shape[a] for a in axes), x.dtype)
 
+    def cumulative_sum(self, axis: int = -1, back: bool = False) -> Expr:
+        """The sums up to each element along one axis, added in order; `back`: from each element to the last, from the last one on."""
+        x = self if self.dtype.kind == "float" else self.astype(dtypes.int64)
+        return apply("cumulative_sum_back" if back else "cumulative_sum", (x,), check_axis("cumulative_sum", axis, self.rank))
+
 
 def reduce(op: str, x: Expr, axis: Axes, keepdims: bool = False) -> Expr:
     """A reduction over several axes: the last one first, each by its tree. Narrow integers are summed in int64, as NumPy does."""

@@ -15,6 +15,7 @@
              | Loop(axis, body, share, lanes, tiled)         share: split over the team; lanes: a vector of iterations at a time;
                                                              tiled: with the lanes loop that ends its body, in square tiles
              | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
+             | Scan(reg, dtype, op, axis, body, value, after)        reg = value folded over axis in order, after each step: after
              | Contract(reg, dtype, rows, cols, inner, a, b, body, batches, scratch)     scratch: a param, or None
                                                              for all batches, rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
     Operand  = param, at
@@ -116,6 +117,17 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
+class Scan:
+    reg: int
+    dtype: DType
+    op: str
+    axis: Axis
+    body: tuple[Stmt, ...]
+    value: int
+    after: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     param: int
     at: Affine
@@ -135,7 +147,7 @@ class Contract:
     scratch: int | None = None
 
 
-Stmt = Load | Const | SizeOf | Let | Store | Loop | Fold | Contract
+Stmt = Load | Const | SizeOf | Let | Store | Loop | Fold | Scan | Contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +235,8 @@ def plain_store(stmt: Contract) -> Store | None:
 
 
 def body_of(stmt: Stmt) -> tuple[Stmt, ...]:
+    if isinstance(stmt, Scan):
+        return stmt.body + stmt.after
     return stmt.body if isinstance(stmt, (Loop, Fold, Contract)) else ()
 
 
@@ -242,6 +256,8 @@ def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) ->
         elif isinstance(stmt, Contract):
             a, b = (replace(o, at=change(o.param, o.at)) for o in (stmt.a, stmt.b))
             out.append(replace(stmt, a=a, b=b, body=map_index(stmt.body, change)))
+        elif isinstance(stmt, Scan):
+            out.append(replace(stmt, body=map_index(stmt.body, change), after=map_index(stmt.after, change)))
         elif isinstance(stmt, (Loop, Fold)):
             out.append(replace(stmt, body=map_index(stmt.body, change)))
         else:
@@ -276,7 +292,7 @@ def verify_kernel(kernel: Kernel) -> None:
     def check(stmts: Sequence[Stmt], scope: dict[int, Axis], types: dict[int, DType], inside: frozenset[str]) -> None:
         types = dict(types)
 
-        def define(stmt: Load | Const | SizeOf | Let | Fold | Contract) -> None:
+        def define(stmt: Load | Const | SizeOf | Let | Fold | Scan | Contract) -> None:
             if stmt.reg in assigned:
                 raise fail(stmt, f"r{stmt.reg} is assigned twice")
             assigned.add(stmt.reg)
@@ -324,6 +340,13 @@ def verify_kernel(kernel: Kernel) -> None:
                     ):
                         raise fail(stmt, f"r{stmt.value} is not in scope")
                     define(stmt)
+                case Scan():
+                    if stmt.op not in FOLDS:
+                        raise fail(stmt, f"no scan {stmt.op}")
+                    if "lanes" in inside:
+                        raise fail(stmt, "no scan may lie inside a lanes loop")
+                    define(stmt)
+                    check((*stmt.body, *stmt.after), enter(stmt.axis, stmt), types, inside | {"scan"})
                 case Contract():
                     around = dict(scope)
                     for axis in (*stmt.batches, stmt.rows, stmt.cols, stmt.inner):
@@ -373,6 +396,8 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
             head = f"{pad}for i{stmt.axis.var} < {stmt.axis.extent}{mode}"
         case Fold():
             head = f"{pad}r{stmt.reg} = fold {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"
+        case Scan():
+            head = f"{pad}r{stmt.reg} = scan {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"
         case Contract():
             rows, cols, inner = (f"i{a.var} < {a.extent}" for a in (stmt.rows, stmt.cols, stmt.inner))
             every = ", ".join([*(f"i{a.var} < {a.extent}" for a in stmt.batches), rows, cols])

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from . import dtypes
-from .access import Index, along, flat, identity, source_index
+from .access import Affine, Index, along, flat, identity, source_index
 from .dtypes import DType
 from .errors import InternalError
 from .fusion import Group
 from .graph import Expr
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, SizeOf, Stmt, Store
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Param, Scan, SizeOf, Stmt, Store
 from .ops import OPS
+from .ops.scans import BACKWARD
 from .products import scratch_bytes, settle
 
 FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -33,6 +34,8 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     known: dict[tuple[Expr, Index], int] = {}
     if anchor is not None and OPS[anchor.op].kind == "reduce":
         outer.append(emitter.fold(anchor, at, rank, known))
+    if anchor is not None and OPS[anchor.op].kind == "scan":
+        return _scan(group, name, writes, emitter)
     contract = None
     if anchor is not None and OPS[anchor.op].kind == "contract":
         contract = emitter.contract(anchor, at, rank, known)
@@ -57,6 +60,26 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     for axis in reversed(axes):
         body = (Loop(axis, body),)
     return Kernel(name, _note(group), (*reads, *writes), body)
+
+
+def _scan(group: Group, name: str, writes: list[Param], emitter: _Emitter) -> Kernel:
+    """A running fold: a loop per other axis, and in it the one that goes in order. Which rows it reads and writes is its own only in front of its axis."""
+    root = group.root
+    (source,) = root.sources
+    axis = Axis(root.arg, root.shape[root.arg])
+    along_it = along(axis.var)
+    if root.op == BACKWARD:
+        along_it = Affine(((axis.var, -1),), axis.extent - 1)
+    at = tuple(along_it if var == axis.var else along(var) for var in range(len(root.shape)))
+    body: list[Stmt] = []
+    value = emitter.emit(source, at, body, {})
+    reg = emitter.new()
+    reads = [Param(f"x{i}", node.dtype, node.shape, False, min(axis.var, emitter.own.get(i, 0))) for i, node in enumerate(group.reads)]
+    stores = tuple(Store(len(reads) + i, flat(at, root.shape), reg) for i in range(len(writes)))
+    inner: tuple[Stmt, ...] = (Scan(reg, root.dtype, "add", axis, tuple(body), value, stores),)
+    for var in reversed([v for v in range(len(root.shape)) if v != axis.var]):
+        inner = (Loop(Axis(var, root.shape[var]), inner),)
+    return Kernel(name, _note(group), (*reads, *(replace(w, own=axis.var) for w in writes)), inner)
 
 
 def _note(group: Group) -> str:

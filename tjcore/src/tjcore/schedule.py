@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import Affine
-from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store, map_index, walk
+from .loops import Axis, Const, Contract, Fold, Kernel, Let, Load, Loop, Scan, SizeOf, Stmt, Store, map_index, walk
 from .ops import same
 
 
@@ -31,6 +31,8 @@ def schedule_rows(kernel: Kernel, depth: int) -> Kernel | None:
     if isinstance(kernel.body[0], Contract):
         return None
     axes, body = _nest(kernel.body)
+    if any(isinstance(s, Scan) and s.axis.var < depth for s in body):
+        return None
     rows, body = _drop_unit(axes[:depth], body)
     rows, body = _merge(rows, body)
     if len(rows) != 1:
@@ -121,7 +123,9 @@ def lies_across(load: Load, outer: int, inner: int) -> bool:
 
 def _build(axes: list[Axis], body: tuple[Stmt, ...], tiled: bool = False) -> tuple[Stmt, ...]:
     folds = [s for s in body if isinstance(s, Fold)]
-    lanes = bool(axes) and (not folds or any(_folds_rows(fold, axes[-1].var) for fold in folds))
+    lanes = (
+        bool(axes) and not any(isinstance(s, Scan) for s in body) and (not folds or any(_folds_rows(fold, axes[-1].var) for fold in folds))
+    )
     for depth, axis in reversed(list(enumerate(axes))):
         out, inside = _hoist(axis.var, body, rows=lanes and depth == len(axes) - 1)
         inmost = depth == len(axes) - 1

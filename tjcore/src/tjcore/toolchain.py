@@ -31,6 +31,8 @@ FFI.cdef(
     int tj_pool_run(void (*entry)(const tj_team *, void *const *, const int64_t *), const tj_support *support,
                     void *const *buffers, const int64_t *dims, int64_t threads);
     void tj_pool_shutdown(void);
+    int64_t tj_call_slot(const int64_t *extents, int64_t count);
+    void tj_call_setup(const void *interpreter, void **call, void **prepared);
     const tj_support *tj_support_table(void);
     typedef struct tj_contract tj_contract;
     typedef void tj_contract_function(const tj_team *team, const tj_contract *contract);

@@ -116,7 +116,7 @@ class _Growing:
         self.nodes: list[Expr] = list(self.inputs)
         self.tame: set[Expr] = set(self.inputs)  # values as given, which no product can drive out of the range
         self.multiplied = False
-        names = opcases.elementwise(dtype)
+        names = {opcases.op_of(label).name for label in opcases.elementwise(dtype)}
         self.elementwise = [op for op in opcases.of_kind("elementwise") if op.name in names and not (exact and op.ulp)]
         self.reductions = [op for op in opcases.of_kind("reduce") if not (exact and op.ulp)]
 
@@ -146,8 +146,14 @@ class _Growing:
 
     def _elementwise(self, node: Expr) -> Expr:
         op = self.random.choice(self.elementwise)
-        others = [self.fit(self.pick(), node.shape) for _ in range(op.arity - 1)]
-        return apply(op.name, (node, *others))
+        operands = []
+        for i, name in enumerate(op.operands or ("",) * op.arity):
+            operand = node if i == op.arity - 1 else self.fit(self.pick(), node.shape)
+            operands.append(operand.astype(name or node.dtype))
+        added = apply(op.name, tuple(operands), self.random.choice(op.samples))
+        if added.dtype is float64 and self.dtype is not float64:
+            raise GraphError("float64 has rules of its own")
+        return added
 
     def fit(self, other: Expr, shape: Shape) -> Expr:
         """The other operand at this shape: as it is, stretched, turned or summed until it fits."""
@@ -160,7 +166,10 @@ class _Growing:
 
     def _number(self, node: Expr) -> Expr:
         value = self.random.choice(NUMBERS)
-        return self.random.choice((lambda: node + value, lambda: node * value, lambda: value - node))()
+        added = self.random.choice((lambda: node + value, lambda: node * value, lambda: value - node))()
+        if added.dtype is not node.dtype:
+            raise GraphError("a fraction turns integers into float64")
+        return added
 
     def _reduce(self, node: Expr) -> Expr:
         if not node.rank:
@@ -186,7 +195,9 @@ class _Growing:
         # NumPy has no fused multiply-add: for float64 the reference's own is exact only where nothing overflows or underflows.
         if self.dtype is float64 and node not in self.tame:
             node = self.random.choice(self.inputs[:2])
-        partners = [n for n in self.nodes if n.rank == 2 and (self.dtype is not float64 or n in self.tame)]
+        partners = [n for n in self.nodes if n.rank == 2 and n.dtype is node.dtype and (self.dtype is not float64 or n in self.tame)]
+        if not partners:
+            raise GraphError("no partner")
         partner = self.random.choice(partners)
         for right in (partner, partner.T):
             try:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tjcore import numerics
 from tjcore.access import Affine
 from tjcore.dims import Size, evaluate
-from tjcore.loops import Const, Contract, Fold, Kernel, Let, Load, Loop, SizeOf, Stmt, Store
+from tjcore.loops import Const, Contract, Fold, Kernel, Let, Load, Loop, Scan, SizeOf, Stmt, Store
 from tjcore.ops import OPS
 
-_FOLDS: Mapping[str, str] = {"add": "sum", "max": "max", "min": "min"}
+_FOLDS: Mapping[str, str] = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
 """The op of the table whose meaning a fold has."""
 
 
@@ -55,7 +55,8 @@ class _Run:
                     regs[stmt.reg] = np.asarray(self.size(stmt.size)).astype(stmt.dtype.numpy)
                 case Let():
                     operands = [np.asarray(regs[r]) for r in stmt.args]
-                    regs[stmt.reg] = np.asarray(OPS[stmt.op].meaning(None, self.size, *operands), stmt.dtype.numpy)
+                    arg = stmt.dtype.name if stmt.op == "cast" else None  # loop IR says it by the register's type
+                    regs[stmt.reg] = np.asarray(OPS[stmt.op].meaning(arg, self.size, *operands), stmt.dtype.numpy)
                 case Store():
                     self.buffers[stmt.param][self.place(stmt.param, stmt.at, loop)] = regs[stmt.value]
                 case Loop():
@@ -66,9 +67,21 @@ class _Run:
                     found = [self.run(stmt.body, {**loop, stmt.axis.var: i}, regs)[stmt.value] for i in range(count)]
                     values = np.asarray(found, stmt.dtype.numpy)
                     regs[stmt.reg] = np.asarray(OPS[_FOLDS[stmt.op]].meaning(0, self.size, values), stmt.dtype.numpy)
+                case Scan():
+                    self.scan(stmt, loop, regs)
                 case Contract():
                     self.contract(stmt, loop, regs)
         return regs
+
+    def scan(self, stmt: Scan, loop: Mapping[int, int], regs: Mapping[int, Any]) -> None:
+        """One element after another, by the meaning that the fold has for two."""
+        total: Any = None
+        for i in range(self.size(stmt.axis.extent)):
+            here = {**loop, stmt.axis.var: i}
+            value = self.run(stmt.body, here, regs)[stmt.value]
+            pair = np.asarray([total, value] if i else [value], stmt.dtype.numpy)
+            total = OPS[_FOLDS[stmt.op]].meaning(0, self.size, pair)
+            self.run(stmt.after, here, {**regs, stmt.reg: np.asarray(total, stmt.dtype.numpy)})
 
     def contract(self, stmt: Contract, loop: Mapping[int, int], regs: Mapping[int, Any]) -> None:
         around, inner = (*stmt.batches, stmt.rows, stmt.cols), self.size(stmt.inner.extent)

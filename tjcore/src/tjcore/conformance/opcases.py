@@ -50,11 +50,19 @@ def elementwise(dtype: DType) -> Family:
     """Each elementwise op that takes this dtype, of inputs of shape (N,)."""
     makers: dict[str, Callable[[], Expr]] = {}
     for op in of_kind("elementwise"):
+        if op.expand is not None:
+            continue
         sources = operands(op, dtype, N)
         for arg in op.samples:
             label = op.name if arg is None else f"{op.name}-{arg}"
             makers[label] = lambda op=op, sources=sources, arg=arg: apply(op.name, sources, arg)  # type: ignore[misc]
     return _accepted(makers)
+
+
+@cache
+def composed(dtype: DType) -> Family:
+    """The elementwise rows that stand for other expressions."""
+    return _accepted({op.name: lambda op=op: apply(op.name, operands(op, dtype, N)) for op in OPS.values() if op.expand is not None})  # type: ignore[misc]
 
 
 def operands(op: Op, dtype: DType, size: Dim) -> tuple[Expr, ...]:
@@ -98,6 +106,20 @@ def reductions(dtype: DType) -> Family:
             makers[f"{op.name}-{where}"] = lambda op=op, x=x, axis=axis: apply(op.name, (x,), axis)  # type: ignore[misc]
         makers[f"{op.name}-columns"] = lambda op=op: apply(op.name, (input("k", (K, M), dtype),), 0)  # type: ignore[misc]
         makers[f"{op.name}-fused"] = lambda op=op: apply(op.name, (m + m * a,), 1) - 1  # type: ignore[misc]
+    return _accepted(makers)
+
+
+@cache
+def scans(dtype: DType) -> Family:
+    """Each running fold over a vector, over the inner, the outer and a middle axis, of an expression and with work behind it."""
+    a, m, cube = input("a", (K,), dtype), input("m", (M, K), dtype), input("cube", (M, K, 3), dtype)
+    makers: dict[str, Callable[[], Expr]] = {}
+    for op in of_kind("scan"):
+        for where, (x, axis) in {"vector": (a, 0), "inner": (m, 1), "outer": (m.permute((1, 0)), 0), "middle": (cube, 1)}.items():
+            makers[f"{op.name}-{where}"] = lambda op=op, x=x, axis=axis: apply(op.name, (x,), axis)  # type: ignore[misc]
+        makers[f"{op.name}-columns"] = lambda op=op: apply(op.name, (input("k", (K, M), dtype),), 0)  # type: ignore[misc]
+        makers[f"{op.name}-fused"] = lambda op=op: apply(op.name, (m + m * a,), 1) * m - 1  # type: ignore[misc]
+        makers[f"{op.name}-twice"] = lambda op=op: apply(op.name, (apply(op.name, (m,), 1),), 0)  # type: ignore[misc]
     return _accepted(makers)
 
 
@@ -165,6 +187,7 @@ def leaves(dtype: DType) -> Family:
 FAMILIES: Mapping[str, Callable[[DType], Family]] = {
     "elementwise": elementwise,
     "reduce": reductions,
+    "scan": scans,
     "view": views,
     "contract": products,
     "leaf": leaves,
@@ -185,4 +208,5 @@ def identify(value: object) -> str | None:
 def without_cases() -> list[str]:
     """Ops of the table that no graph above uses: their row alone does not tell how, and a sample belongs in this module."""
     covered = {label.partition("-")[0] for kind in FAMILIES for label, _ in cases(kind)}
+    covered |= {label for dtype in DTYPES for label in composed(dtype)}
     return [f"{op.name} ({op.kind})" for op in OPS.values() if op.name not in covered]

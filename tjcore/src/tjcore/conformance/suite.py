@@ -7,11 +7,12 @@ from .test_calls import TestBounds, TestMemory, TestObject
 from .test_contract import TestBuilding, TestInstallation, TestOpening
 from .test_gradients import TestGradients
 from .test_numerics import TestNumericContract, TestRandomGraphs
-from .test_ops import TestElementwise, TestLeaves, TestPeers, TestProducts, TestReductions, TestTable, TestViews
+from .test_ops import TestComposed, TestElementwise, TestLeaves, TestPeers, TestProducts, TestReductions, TestScans, TestTable, TestViews
 
 __all__ = [
     "TestBounds",
     "TestBuilding",
+    "TestComposed",
     "TestElementwise",
     "TestGradients",
     "TestInstallation",
@@ -24,6 +25,7 @@ __all__ = [
     "TestProducts",
     "TestRandomGraphs",
     "TestReductions",
+    "TestScans",
     "TestTable",
     "TestViews",
 ]

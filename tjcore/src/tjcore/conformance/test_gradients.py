@@ -29,7 +29,7 @@ def elementwise(dtype: DType) -> dict[str, Expr]:
     """For each differentiable elementwise op and each operand: the gradient of the weighted sum of its results."""
     found = {}
     weights = {kind: input(f"weights_{kind}", (D,), kind) for kind in FLOATS}
-    for label in opcases.elementwise(dtype):
+    for label in (*opcases.elementwise(dtype), *opcases.composed(dtype)):
         op, arg = opcases.op_of(label), argument(label)
         operands = opcases.operands(op, dtype, D)
         result = apply(op.name, operands, arg)

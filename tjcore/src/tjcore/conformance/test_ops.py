@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tjcore import CallError, DType, TensorJitError, evaluate_graph
+from tjcore.dtypes import DTYPES
 from tjcore.numerics import BLOCK_STEPS, lanes_of
 from tjcore.ops import OPS
 
@@ -117,6 +118,37 @@ def extents(dtype: DType) -> list[int]:
 def tensors(dtype: DType, m: int, k: int, random: np.random.Generator, make: Any) -> dict[str, NDArray[Any]]:
     shapes = {"a": (k,), "m": (m, k), "k": (k, m), "cube": (m, k, 3), "thin": (m, 1, k)}
     return {name: make(dtype, shape, random) for name, shape in shapes.items()}
+
+
+class TestScans:
+    """Ops that run along an axis in order."""
+
+    @pytest.mark.parametrize("case", opcases.cases("scan"), ids=opcases.identify)
+    def test_extents(self, case: tuple[str, DType], compile: Compile) -> None:
+        label, dtype = case
+        for i, (m, k) in enumerate(((1, 1), (3, 0), (0, 3), (2, 7), (17, 16), (5, 65), (70, 2), (2, 1030))):
+            random = np.random.default_rng(20 + i)
+            arrays = tensors(dtype, m, k, random, lambda d, s, r, i=i: mixed(d, s, r, 0.01 * (i % 2)))
+            check(compile, opcases.scans(dtype), label, arrays, {"M": m, "K": k})
+
+
+class TestComposed:
+    """Ops that stand for other expressions: close to what NumPy has, and exactly what the reference evaluator makes of the same expression."""
+
+    @pytest.mark.parametrize("case", [(name, d) for d in DTYPES for name in opcases.composed(d)], ids=opcases.identify)
+    def test_values(self, case: tuple[str, DType], compile: Compile) -> None:
+        label, dtype = case
+        compiled, at = one_of(compile, opcases.composed(dtype), label)
+        for arrays in (
+            special_arrays(label, dtype),
+            {n.arg: ordinary(dtype, (999,), np.random.default_rng(3)) for n in opcases.inputs_of(label, dtype)},
+        ):
+            got = call(compiled, arrays, {"N": len(arrays["a"])})[at]
+            want = OPS[label].meaning(None, int, *arrays.values())
+            if dtype.kind == "float":
+                np.testing.assert_allclose(got, want, rtol=8 * np.finfo(dtype.numpy).eps, atol=2 * np.finfo(dtype.numpy).eps)
+            else:
+                assert_same(got, want, f"{label} of {dtype}")
 
 
 class TestViews:

@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import DType
+from ..errors import GraphError
 from ..graph import Axes, Expr, reduce, size_of
-from ..ops import check_axes
+from ..ops import check_axes, show_shape
 from .elementwise import operand, stop_gradient
 
 
@@ -69,6 +70,13 @@ def _kept(x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr:
 def count_nonzero(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> Expr:
     """How many are true (not 0), as int64."""
     return reduce("sum", operand("count_nonzero", x).astype(dtypes.bool_), axis, keepdims)
+
+
+def cumulative_sum(x: Expr, /, *, axis: int | None = None, dtype: Any = None) -> Expr:
+    """The sums up to each element along an axis (which a vector need not name), added in order; of integers and bools in int64, as NumPy does."""
+    if axis is None and operand("cumulative_sum", x).rank != 1:
+        raise GraphError(f"cumulative_sum: axis may only be left out for a vector, got shape {show_shape(x.shape)}")
+    return _as(_typed("cumulative_sum", x, dtype).cumulative_sum(0 if axis is None else axis), dtype)
 
 
 def _floats(name: str, x: Expr) -> Expr:
@@ -136,5 +144,5 @@ def norm(x: Expr, /, *, axis: Axes = None, keepdims: bool = False, ord: float | 
 
 
 __all__ = [
-    "sum", "prod", "max", "min", "any", "all", "count_nonzero", "mean", "var", "std", "logsumexp", "norm",
+    "sum", "prod", "max", "min", "any", "all", "count_nonzero", "cumulative_sum", "mean", "var", "std", "logsumexp", "norm",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ An elementwise op's scalar meaning in loops has the op's own name (see `loops.SC
 
 from __future__ import annotations
 
-from . import arithmetic, casts, choices, composed, functions, integers, leaves, products, reductions, views
+from . import arithmetic, casts, choices, composed, functions, integers, leaves, products, reductions, scans, views
 from .row import Op
 from .shapes import MAX_RANK, Shape, broadcast_shapes, check_axes, check_axis, check_shape, same, show_shape
 
@@ -14,6 +14,6 @@ __all__ = ["MAX_RANK", "OPS", "Op", "Shape", "broadcast_shapes", "check_axes", "
 
 OPS: dict[str, Op] = {
     op.name: op
-    for rows in (leaves, arithmetic, integers, choices, casts, composed, functions, views, reductions, products)
+    for rows in (leaves, arithmetic, integers, choices, casts, composed, functions, views, reductions, scans, products)
     for op in rows.ROWS
 }

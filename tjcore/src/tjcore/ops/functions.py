@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,14 @@ def _sigmoid(x: Any) -> Any:
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
+
+def _pow_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
+    """Of x**0 no slope by x, and of 0**y none by y, rather than what 0 times infinity is."""
+    a, b = node.sources
+    none = b.equal(0)
+    return g * none.where(0, b) * a.pow(none.where(1, b) - 1), g * node * a.equal(0).where(1, a).log()
+
+
 # The meaning in float64 NumPy, and the gradient.
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Gradient]] = {
     "exp": (np.exp, lambda node, g: (g * node,)),
@@ -83,13 +91,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Gradient]] = {
     "acosh": (np.arccosh, lambda node, g: (g / (node.sources[0] * node.sources[0] - 1).sqrt(),)),
     "atanh": (np.arctanh, lambda node, g: (g / (1 - node.sources[0] * node.sources[0]),)),
     "cbrt": (np.cbrt, lambda node, g: (g * node / (node.sources[0] * 3),)),
-    "pow": (
-        np.power,
-        lambda node, g: (
-            g * node.sources[1].equals(0).equals(0) * node.sources[1] * node.sources[0].pow(node.sources[1] - 1),
-            g * node * (node.sources[0] + node.sources[0].equals(0)).log(),
-        ),
-    ),
+    "pow": (np.power, _pow_gradient),
     "atan2": (
         np.arctan2,
         lambda node, g: (

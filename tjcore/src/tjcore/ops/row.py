@@ -15,7 +15,7 @@ from .shapes import Shape
 if TYPE_CHECKING:
     from ..graph import Expr
 
-Kind = Literal["leaf", "elementwise", "view", "reduce", "contract"]
+Kind = Literal["leaf", "elementwise", "view", "reduce", "scan", "contract"]
 Meaning = Callable[..., Any]
 """`meaning(arg, size, *arrays)`: the NumPy value; `size` turns a `Size` into an int."""
 Gradient = Callable[["Expr", "Expr"], Sequence["Expr | None"]]
