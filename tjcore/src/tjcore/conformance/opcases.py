@@ -3,7 +3,8 @@
 In: the table. Out: families, label -> Expr. A new elementwise op or reduction gets its cases from its row alone; a view, a product or a leaf needs a
 sample of its argument here, and `without_cases` names those that have none.
 
-Names: inputs a, b, c are (N,); m is (M, K), k is (K, M), cube is (M, K, 3); left is (M, K), right is (K, N).
+Names: inputs a, b, c are (N,); m is (M, K), k is (K, M), cube is (M, K, 3); left is (M, K), right is (K, N),
+stack is (3, M, K), tower is (3, 2, M, K), gains is (K,).
 """
 
 from __future__ import annotations
@@ -148,7 +149,8 @@ def views(dtype: DType) -> Family:
 def products(dtype: DType) -> Family:
     """Each product: plain, of transposed operands, of computed operands, with work behind it, twice."""
     left, right, wide = input("left", (M, K), dtype), input("right", (K, N), dtype), input("wide", (K, M), dtype)
-    bias, scale = input("bias", (N,), dtype), input("scale", (M,), dtype)
+    bias, scale, gains = input("bias", (N,), dtype), input("scale", (M,), dtype), input("gains", (K,), dtype)
+    stack, tower = input("stack", (3, M, K), dtype), input("tower", (3, 2, M, K), dtype)
     return _accepted(
         {
             "matmul-plain": lambda: left @ right,
@@ -159,6 +161,15 @@ def products(dtype: DType) -> Family:
             "matmul-epilogue": lambda: (left @ right + bias).relu() - scale.expand_dims(1),
             "matmul-twice": lambda: (left @ right) @ (right.T @ left.T),
             "matmul-summed": lambda: (left @ right).sum(0),
+            "matmul-batch": lambda: stack @ stack.permute((0, 2, 1)),
+            "matmul-batch-by-matrix": lambda: (stack @ right + bias).relu() * 2,
+            "matmul-matrix-by-batch": lambda: left.T @ left.expand_dims(0).broadcast_to((3, M, K)),
+            "matmul-batch-of-batches": lambda: tower @ stack.permute((0, 2, 1)).expand_dims(1) + scale,
+            "matmul-row": lambda: gains @ right + bias,
+            "matmul-column": lambda: (left @ gains - 1).relu() + scale,
+            "matmul-vectors": lambda: gains @ gains,
+            "matmul-batch-by-column": lambda: stack @ gains + scale,
+            "matmul-row-by-batch": lambda: scale @ stack,
         }
     )
 
