@@ -14,7 +14,7 @@ from functools import cache
 from math import floor
 
 from tjcore import Dim, DType, Expr, GraphError, constant, input
-from tjcore.dtypes import DTYPES
+from tjcore.dtypes import DTYPES, as_dtype
 from tjcore.graph import apply
 from tjcore.ops import OPS, Op
 
@@ -69,8 +69,15 @@ def operands(op: Op, dtype: DType, size: Dim) -> tuple[Expr, ...]:
     """Inputs for an elementwise op, of the dtypes that its row says: `a`, `b`... of `dtype`, others named with their dtype."""
     names = op.operands or ("",) * op.arity
     return tuple(
-        input(f"{letter}_{name}" if name else letter, (size,), name or dtype) for letter, name in zip(LETTERS, names, strict=False)
+        _operand(f"{letter}_{name}" if name else letter, size, as_dtype(name or dtype))
+        for letter, name in zip(LETTERS, names, strict=False)
     )
+
+
+@cache
+def _operand(name: str, size: Dim, dtype: DType) -> Expr:
+    """One node for one name, so that several ops can be outputs of one graph."""
+    return input(name, (size,), dtype)
 
 
 def inputs_of(label: str, dtype: DType) -> tuple[Expr, ...]:
