@@ -117,8 +117,10 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
         case "sum" | "prod" | "max" | "min":
             return (*at[: node.arg], along(inner), *at[node.arg :])
         case "matmul":
-            rows, cols = at
-            return (rows, along(inner)) if position == 0 else (along(inner), cols)
+            if len(source.shape) == 1:
+                return (along(inner),)
+            batch = at[: len(source.shape) - 2]
+            return (*batch, at[len(batch)], along(inner)) if position == 0 else (*batch, along(inner), at[-1])
     if OPS[node.op].kind not in ("elementwise", "scan"):
         raise InternalError(f"no index map for op {node.op}")
     return at

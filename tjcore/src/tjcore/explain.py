@@ -80,7 +80,8 @@ def show_loops(body: Sequence[Stmt], sizes: Mapping[str, int] | None = None) -> 
                 parts.append(f"{stmt.op} along {_size(stmt.axis.extent, sizes)}")
             case Contract():
                 rows, cols, inner_size = (_size(axis.extent, sizes) for axis in (stmt.rows, stmt.cols, stmt.inner))
-                parts.append(f"({rows}) x ({cols}) over ({inner_size})" if sizes is None else f"{rows} x {cols} over {inner_size}")
+                one = f"({rows}) x ({cols}) over ({inner_size})" if sizes is None else f"{rows} x {cols} over {inner_size}"
+                parts.append("".join(f"{_size(axis.extent, sizes)} x " for axis in stmt.batches) + one)
     return "; ".join(parts)
 
 

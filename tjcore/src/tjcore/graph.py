@@ -342,16 +342,23 @@ def power(a: Any, b: Any) -> Expr:
 
 
 def matmul(a: Any, b: Any) -> Expr:
-    """The matrix product of two tensors of rank two, in fma chains of 256 (docs/numerics.md)."""
+    """The matrix product as NumPy's matmul, in fma chains of 256 (docs/contractions.md).
+
+    Axes in front of the last two are a batch and broadcast; an operand of rank 1 is a row on the left and a column on the right.
+    """
     for side in (a, b):
         if isinstance(side, numbers.Real):
-            raise GraphError(f"matmul: expected two Exprs of rank 2, got {shown(side)}; a number multiplies with *")
+            raise GraphError(f"matmul: expected two Exprs, got {shown(side)}; a number multiplies with *")
         if isinstance(side, np.ndarray):
             raise GraphError(f"matmul: got a NumPy array of shape {side.shape}; declare it with input(name, shape) and pass it at the call")
         if not isinstance(side, Expr):
             raise GraphError(f"matmul: expected an Expr, got {shown(side)}")
     kind = dtypes.promote(a.dtype, b.dtype)
-    return apply("matmul", (a.astype(kind), b.astype(kind)))
+    a, b = a.astype(kind), b.astype(kind)
+    if a.rank >= 2 and b.rank >= 2:
+        batch = broadcast_shapes("matmul (axes in front of the last two)", a.shape[:-2], b.shape[:-2])
+        a, b = a.broadcast_to((*batch, *a.shape[-2:])), b.broadcast_to((*batch, *b.shape[-2:]))
+    return apply("matmul", (a, b))
 
 
 def check_outputs(where: str, outputs: object) -> tuple[Expr, ...]:

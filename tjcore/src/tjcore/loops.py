@@ -19,8 +19,8 @@
                                                              tiled: with the lanes loop that ends its body, in square tiles
              | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
              | Scan(reg, dtype, op, axis, body, value, after)        reg = value folded over axis in order, after each step: after
-             | Contract(reg, dtype, rows, cols, inner, a, b, body, scratch)     scratch: a param, or None
-                                                             for all rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
+             | Contract(reg, dtype, rows, cols, inner, a, b, body, batches, scratch)     scratch: a param, or None
+                                                             for all batches, rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
     Operand  = param, at
 
 Inside a lanes loop a Fold takes its rows one after another, all lanes at once; elsewhere lanes run along the folded axis.
@@ -164,6 +164,7 @@ class Contract:
     a: Operand
     b: Operand
     body: tuple[Stmt, ...]
+    batches: tuple[Axis, ...] = ()
     scratch: int | None = None
 
 
@@ -249,9 +250,9 @@ class Program:
 
 def plain_store(stmt: Contract) -> Store | None:
     """The store to write straight to, when nothing but one row-major store follows the product."""
-    if len(stmt.body) == 1 and isinstance(store := stmt.body[0], Store) and store.at.coefficient(stmt.cols.var) == 1:
-        return store
-    return None
+    if len(stmt.body) != 1 or not isinstance(store := stmt.body[0], Store) or store.value != stmt.reg:
+        return None
+    return store if stmt.cols.extent == 1 or store.at.coefficient(stmt.cols.var) == 1 else None
 
 
 def body_of(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -382,10 +383,15 @@ def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
                     define(stmt)
                     check((*stmt.body, *stmt.after), enter(stmt.axis, stmt), types, inside | {"scan"})
                 case Contract():
-                    for operand, first, second in ((stmt.a, stmt.rows, stmt.inner), (stmt.b, stmt.inner, stmt.cols)):
-                        access(stmt, operand.param, operand.at, scope | {first.var: first, second.var: second}, stmt.dtype)
+                    around = dict(scope)
+                    for axis in (*stmt.batches, stmt.rows, stmt.cols, stmt.inner):
+                        if axis.var in around:
+                            raise fail(stmt, f"i{axis.var} is already a loop variable")
+                        around[axis.var] = axis
+                    for operand, absent in ((stmt.a, stmt.cols), (stmt.b, stmt.rows)):
+                        access(stmt, operand.param, operand.at, {v: x for v, x in around.items() if v != absent.var}, stmt.dtype)
                     define(stmt)
-                    check(stmt.body, scope | {stmt.rows.var: stmt.rows, stmt.cols.var: stmt.cols}, types, inside | {"contract"})
+                    check(stmt.body, {v: x for v, x in around.items() if v != stmt.inner.var}, types, inside | {"contract"})
 
     check(kernel.body, {}, {}, frozenset())
 
@@ -433,9 +439,8 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
             head = f"{pad}r{stmt.reg} = scan {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"
         case Contract():
             rows, cols, inner = (f"i{a.var} < {a.extent}" for a in (stmt.rows, stmt.cols, stmt.inner))
-            head = (
-                f"{pad}r{stmt.reg} = contract {at(stmt.a.param, stmt.a.at)} * {at(stmt.b.param, stmt.b.at)} for {rows}, {cols} over {inner}"
-            )
+            every = ", ".join([*(f"i{a.var} < {a.extent}" for a in stmt.batches), rows, cols])
+            head = f"{pad}r{stmt.reg} = contract {at(stmt.a.param, stmt.a.at)} * {at(stmt.b.param, stmt.b.at)} for {every} over {inner}"
     return [head, *(line for inner_stmt in stmt.body for line in _show_stmt(kernel, inner_stmt, pad + "  "))]
 
 

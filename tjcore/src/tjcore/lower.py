@@ -32,11 +32,10 @@ from .loops import (
     SizeOf,
     Stmt,
     Store,
-    plain_store,
 )
 from .ops import OPS
 from .ops.scans import BACKWARD
-from .packing import packing_bytes
+from .products import scratch_bytes, settle
 
 FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 """The loop IR's fold for each reduction op."""
@@ -65,8 +64,14 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     outer += [Store(len(reads) + i, flat(at, root.shape), value) for i in range(destinations)]
     axes = [Axis(var, size) for var, size in enumerate(root.shape)]
     if contract is not None:
-        stmt = Contract(contract.reg, contract.dtype, axes[0], axes[1], contract.inner, contract.a, contract.b, tuple(outer))
-        scratch = packing_bytes(stmt.dtype, stmt.rows.extent, stmt.cols.extent, stmt.inner.extent, plain_store(stmt) is None)
+        assert anchor is not None
+        left, right = (len(source.shape) > 1 for source in anchor.sources)
+        batches = axes[: rank - left - right]
+        rows = axes[len(batches)] if left else Axis(rank + 1, 1)
+        cols = axes[-1] if right else Axis(rank + 2, 1)
+        stmt = Contract(contract.reg, contract.dtype, rows, cols, contract.inner, contract.a, contract.b, tuple(outer), tuple(batches))
+        stmt = settle(stmt)
+        scratch = scratch_bytes(stmt)
         if scratch == 0:
             return Kernel(name, _note(group), (*reads, *writes), (stmt,))
         params = (*reads, *writes, Param("work", dtypes.uint8, (scratch,), True))
@@ -226,7 +231,7 @@ class _Emitter:
         a, b = (self.operand(node, position, at, var) for position in range(2))
         reg = self.new()
         known[node, at] = reg
-        return _Product(reg, node.dtype, Axis(var, node.sources[0].shape[1]), a, b)
+        return _Product(reg, node.dtype, Axis(var, node.sources[0].shape[-1]), a, b)
 
     def operand(self, node: Expr, position: int, at: Index, var: int) -> Operand:
         index = source_index(node, position, at, var)

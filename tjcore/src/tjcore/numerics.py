@@ -134,7 +134,14 @@ def fma(a: Array, b: Array, c: Array) -> Array:
 
 
 def product(a: Array, b: Array) -> Array:
-    """Matrix product of (..., m, k) and (..., k, n) by the chain rule: fma chains of `CHAIN`, ascending; integers wrap."""
+    """Matrix product of (..., m, k) and (..., k, n) by the chain rule: fma chains of `CHAIN`, ascending; integers wrap.
+
+    An operand of rank 1 is a row on the left, a column on the right, as in NumPy.
+    """
+    if a.ndim == 1:
+        return np.asarray(product(a[None, :], b)[..., 0, :] if b.ndim > 1 else product(a[None, :], b)[..., 0])
+    if b.ndim == 1:
+        return np.asarray(product(a, b[:, None])[..., 0])
     k = a.shape[-1]
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1])
     floating = a.dtype.kind == "f"

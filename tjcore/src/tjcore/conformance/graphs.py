@@ -268,7 +268,8 @@ def _rows(node: Expr, at: Rows, sources: list[Rows]) -> Rows:
     if OPS[node.op].kind == "reduce":
         return "mixed" if sources[0] == node.arg else at
     if node.op == "matmul":
-        return "mixed" if sources[0] == 1 or sources[1] == 0 or at == "none" else at
+        inner = (node.sources[0].rank - 1, max(node.sources[1].rank - 2, 0))
+        return "mixed" if sources[0] == inner[0] or sources[1] == inner[1] or at == "none" else at
     return "mixed"  # an op that this does not know
 
 

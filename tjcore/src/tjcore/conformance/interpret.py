@@ -6,6 +6,7 @@ before and after scheduling gives the same bits here, and those of the graph's r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -83,15 +84,14 @@ class _Run:
             self.run(stmt.after, here, {**regs, stmt.reg: np.asarray(total, stmt.dtype.numpy)})
 
     def contract(self, stmt: Contract, loop: Mapping[int, int], regs: Mapping[int, Any]) -> None:
-        rows, cols, inner = (self.size(axis.extent) for axis in (stmt.rows, stmt.cols, stmt.inner))
-        for i in range(rows):
-            for j in range(cols):
-                here = {**loop, stmt.rows.var: i, stmt.cols.var: j}
-                a = [self.operand(stmt.a.param, stmt.a.at, {**here, stmt.inner.var: k}) for k in range(inner)]
-                b = [self.operand(stmt.b.param, stmt.b.at, {**here, stmt.inner.var: k}) for k in range(inner)]
-                dtype = stmt.dtype.numpy
-                value = numerics.product(np.array(a, dtype).reshape(1, inner), np.array(b, dtype).reshape(inner, 1))[0, 0]
-                self.run(stmt.body, here, {**regs, stmt.reg: value})
+        around, inner = (*stmt.batches, stmt.rows, stmt.cols), self.size(stmt.inner.extent)
+        for at in itertools.product(*(range(self.size(axis.extent)) for axis in around)):
+            here = {**loop, **{axis.var: i for axis, i in zip(around, at, strict=True)}}
+            a = [self.operand(stmt.a.param, stmt.a.at, {**here, stmt.inner.var: k}) for k in range(inner)]
+            b = [self.operand(stmt.b.param, stmt.b.at, {**here, stmt.inner.var: k}) for k in range(inner)]
+            dtype = stmt.dtype.numpy
+            value = numerics.product(np.array(a, dtype).reshape(1, inner), np.array(b, dtype).reshape(inner, 1))[0, 0]
+            self.run(stmt.body, here, {**regs, stmt.reg: value})
 
     def operand(self, param: int, at: Affine, loop: Mapping[int, int]) -> Any:
         return self.buffers[param][self.place(param, at, loop)]

@@ -3,7 +3,8 @@
 In: the table. Out: families, label -> Expr. A new elementwise op or reduction gets its cases from its row alone; a view, a product or a leaf needs a
 sample of its argument here, and `without_cases` names those that have none.
 
-Names: inputs a, b, c are (N,); m is (M, K), k is (K, M), cube is (M, K, 3); left is (M, K), right is (K, N).
+Names: inputs a, b, c are (N,); m is (M, K), k is (K, M), cube is (M, K, 3); left is (M, K), right is (K, N),
+stack is (3, M, K), tower is (3, 2, M, K), gains is (K,).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from math import floor
 
 from tjcore import Dim, DType, Expr, GraphError, constant, input
 from tjcore.dims import maximum
-from tjcore.dtypes import DTYPES
+from tjcore.dtypes import DTYPES, as_dtype
 from tjcore.graph import apply
 from tjcore.ops import OPS, Op
 
@@ -69,8 +70,15 @@ def operands(op: Op, dtype: DType, size: Dim) -> tuple[Expr, ...]:
     """Inputs for an elementwise op, of the dtypes that its row says: `a`, `b`... of `dtype`, others named with their dtype."""
     names = op.operands or ("",) * op.arity
     return tuple(
-        input(f"{letter}_{name}" if name else letter, (size,), name or dtype) for letter, name in zip(LETTERS, names, strict=False)
+        _operand(f"{letter}_{name}" if name else letter, size, as_dtype(name or dtype))
+        for letter, name in zip(LETTERS, names, strict=False)
     )
+
+
+@cache
+def _operand(name: str, size: Dim, dtype: DType) -> Expr:
+    """One node for one name, so that several ops can be outputs of one graph."""
+    return input(name, (size,), dtype)
 
 
 def inputs_of(label: str, dtype: DType) -> tuple[Expr, ...]:
@@ -189,7 +197,8 @@ def gathers(dtype: DType) -> Family:
 def products(dtype: DType) -> Family:
     """Each product: plain, of transposed operands, of computed operands, with work behind it, twice."""
     left, right, wide = input("left", (M, K), dtype), input("right", (K, N), dtype), input("wide", (K, M), dtype)
-    bias, scale = input("bias", (N,), dtype), input("scale", (M,), dtype)
+    bias, scale, gains = input("bias", (N,), dtype), input("scale", (M,), dtype), input("gains", (K,), dtype)
+    stack, tower = input("stack", (3, M, K), dtype), input("tower", (3, 2, M, K), dtype)
     return _accepted(
         {
             "matmul-plain": lambda: left @ right,
@@ -200,6 +209,15 @@ def products(dtype: DType) -> Family:
             "matmul-epilogue": lambda: (left @ right + bias).relu() - scale.expand_dims(1),
             "matmul-twice": lambda: (left @ right) @ (right.T @ left.T),
             "matmul-summed": lambda: (left @ right).sum(0),
+            "matmul-batch": lambda: stack @ stack.permute((0, 2, 1)),
+            "matmul-batch-by-matrix": lambda: (stack @ right + bias).relu() * 2,
+            "matmul-matrix-by-batch": lambda: left.T @ left.expand_dims(0).broadcast_to((3, M, K)),
+            "matmul-batch-of-batches": lambda: tower @ stack.permute((0, 2, 1)).expand_dims(1) + scale,
+            "matmul-row": lambda: gains @ right + bias,
+            "matmul-column": lambda: (left @ gains - 1).relu() + scale,
+            "matmul-vectors": lambda: gains @ gains,
+            "matmul-batch-by-column": lambda: stack @ gains + scale,
+            "matmul-row-by-batch": lambda: scale @ stack,
         }
     )
 

@@ -101,8 +101,10 @@ class TestMemory:
         outputs = list(family.values())
         n, random = 100, np.random.default_rng(3)
         sizes = {"N": n, "M": 5, "K": n}
-        shapes = {node.arg: [sizes[str(s)] if not isinstance(s, int) else s for s in node.shape] for node in inputs_of(compile, outputs)}
-        arrays = {name: mixed(dtype, shape, random) for name, shape in shapes.items()}
+        arrays = {}
+        for node in inputs_of(compile, outputs):
+            shape = [s if isinstance(s, int) else sizes[str(s)] for s in node.shape]
+            arrays[node.arg] = mixed(node.dtype, shape, random)
         want = call(compile(outputs), arrays, sizes)
         for shift in (1, 3, 5, 15):  # in elements: aligned as the dtype needs, and no more
             moved = {}

@@ -203,7 +203,16 @@ class TestProducts:
 
 def factors(dtype: DType, m: int, k: int, n: int, make: Any) -> dict[str, NDArray[Any]]:
     random = np.random.default_rng(m * 1000 + n)
-    shapes = {"left": (m, k), "right": (k, n), "wide": (k, m), "bias": (n,), "scale": (m,)}
+    shapes = {
+        "left": (m, k),
+        "right": (k, n),
+        "wide": (k, m),
+        "bias": (n,),
+        "scale": (m,),
+        "gains": (k,),
+        "stack": (3, m, k),
+        "tower": (3, 2, m, k),
+    }
     return {name: make(dtype, shape, random) for name, shape in shapes.items()}
 
 

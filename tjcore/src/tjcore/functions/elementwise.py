@@ -221,6 +221,7 @@ asinh = _unary("asinh", "asinh", "the inverse of the hyperbolic sine")
 acosh = _unary("acosh", "acosh", "the inverse of the hyperbolic cosine")
 atanh = _unary("atanh", "atanh", "the inverse of the hyperbolic tangent")
 erf = _unary("erf", "erf", "the error function")
+erfc = _unary("erfc", "erfc", "1 - erf(x), exact where that is near 0 (float32 only)")
 
 
 def astype(x: Expr, dtype: Any, /) -> Expr:
@@ -239,5 +240,5 @@ __all__ = [
     "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "isnan", "isfinite", "isinf", "signbit", "logical_and",
     "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "bitwise_left_shift",
     "bitwise_right_shift", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "sqrt", "rsqrt", "cbrt", "sin", "cos",
-    "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "astype", "stop_gradient",
+    "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "astype", "stop_gradient",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
    Both are y[o] = sum over k of x[k] * M[k][o], with M one of A and B. Lanes are always independent chains: outputs side
    by side where outputs lie side by side in memory; else W outputs at once, W x W blocks of M transposed in registers;
    and for fewer outputs than lanes, the blocks of k of one output, which are chains of their own. */
-enum { STRIP = 8192 / T_BYTES, ROWS_AT_ONCE = 8 };
+enum { STRIP = 16384 / T_BYTES, ROWS_AT_ONCE = 8 }; /* long streams keep the memory busy; the sums of a strip stay in the nearest cache */
 
 typedef struct vector_job {
   const tj_contract *t;

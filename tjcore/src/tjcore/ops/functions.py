@@ -57,6 +57,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def _pow_gradient(node: Expr, g: Expr) -> Sequence[Expr]:
@@ -79,6 +80,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Gradient]] = {
     "sigmoid": (_sigmoid, lambda node, g: (g * node * (1 - node),)),
     "tanh": (np.tanh, lambda node, g: (g * (1 - node * node),)),
     "erf": (_erf, lambda node, g: (g * (2 / math.sqrt(math.pi)) * (-(node.sources[0] * node.sources[0])).exp(),)),
+    "erfc": (_erfc, lambda node, g: (g * (-2 / math.sqrt(math.pi)) * (-(node.sources[0] * node.sources[0])).exp(),)),
     "sin": (np.sin, lambda node, g: (g * node.sources[0].cos(),)),
     "cos": (np.cos, lambda node, g: (-(g * node.sources[0].sin()),)),
     "tan": (np.tan, lambda node, g: (g * (1 + node * node),)),
