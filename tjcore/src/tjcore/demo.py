@@ -177,7 +177,8 @@ def run(out: TextIO = sys.stdout, backend: str | None = None) -> float:
     start = time.perf_counter()
     train(numpy_step, data, epochs)
     theirs = time.perf_counter() - start
-    report.line(f"training time: {ours:.2f} s; the same in NumPy: {theirs:.2f} s ({theirs / ours:.1f}x)")
+    times = f"{theirs / ours:.1f} times as fast" if theirs >= ours else f"{ours / theirs:.1f} times as slow"
+    report.line(f"training time: {ours:.2f} s; the same in NumPy: {theirs:.2f} s ({times})")
 
     report.line("\nkernels, each with the ops that were fused into it:")
     for kernel in graph.plan.kernels:
