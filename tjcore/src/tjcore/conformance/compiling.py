@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tjcore import CompiledGraph, Expr, TensorJitError
+from tjcore.dims import evaluate
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -39,8 +41,11 @@ class Compile:
 
 
 def call(compiled: CompiledGraph, arrays: Arrays, sizes: Mapping[str, int]) -> tuple[NDArray[Any], ...]:
-    """A call with those of the arrays and sizes that the graph has."""
-    inputs = {node.arg: arrays[node.arg] for node in compiled.plan.inputs}
+    """A call with those of the arrays and sizes that the graph has. Inputs that are not given, since only other outputs read them, are zeros."""
+    inputs = {
+        node.arg: arrays[node.arg] if node.arg in arrays else np.zeros([evaluate(size, sizes) for size in node.shape], node.dtype.numpy)
+        for node in compiled.plan.inputs
+    }
     symbols = {dim.name for dim in compiled.plan.symbols}
     return compiled.run_with_bindings({name: size for name, size in sizes.items() if name in symbols}, **inputs)
 
