@@ -141,7 +141,7 @@ def check_laws(outputs, enabled):
 
 
 @given(sample=random_samples(exact=False))
-@settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 def test_groups_of_random_graphs_keep_the_laws(sample):
     check_laws(simplify(sample.outputs), True)
     check_laws(list(sample.outputs), False)

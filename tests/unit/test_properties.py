@@ -28,7 +28,6 @@ QUICK = settings(
     max_examples=4,
     derandomize=True,
     database=None,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )

@@ -124,7 +124,7 @@ def test_outputs_keep_their_number_shape_and_dtype():
 
 
 @given(sample=random_samples())
-@settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 def test_random_graphs_keep_their_bits_and_simplifying_again_changes_nothing(sample):
     small = simplify(sample.outputs)
     assert show_graph(simplify(small)) == show_graph(small)
