@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from tjcore import Dim, compile_plan, constant, input
 from tjcore.conformance.graphs import random_samples
 from tjcore.fusion import MAX_NODES, MAX_RECOMPUTED_OPS, fuse, is_leaf
-from tjcore.graph import toposort
 from tjcore.ops import OPS
 from tjcore.simplify import simplify
+from tjcore.traversal import toposort
 
 N, M = Dim("N", 1, 4096), Dim("M", 1, 4096)
 x, y, v = input("x", (N, M)), input("y", (N, M)), input("v", (M,))

@@ -8,8 +8,9 @@ from tjcore import Dim, constant, evaluate_graph, float64, input, int32, show_gr
 from tjcore.conformance.compare import assert_same
 from tjcore.conformance.graphs import random_samples
 from tjcore.conformance.values import special
-from tjcore.graph import apply, toposort
+from tjcore.graph import apply
 from tjcore.simplify import simplify
+from tjcore.traversal import toposort
 
 N = Dim("N", 1, 64)
 x, y, m = input("x", (N,)), input("y", (N,)), input("m", (N, 3))

@@ -12,7 +12,7 @@ import tjcore as tj
 from tjcore import Dim, constant, evaluate_graph, float64, grad, input, int64, read_graph, show_graph
 from tjcore.conformance.graphs import random_samples
 from tjcore.conformance.opcases import FAMILIES, cases
-from tjcore.graph import toposort
+from tjcore.traversal import toposort
 
 N, M = Dim("N", 1, 8), Dim("M", 0, 4096)
 TEXT = """tensorjit graph 1

@@ -10,7 +10,7 @@ import hashlib
 import math
 import numbers
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -393,41 +393,3 @@ def matmul(a: Any, b: Any) -> Expr:
         batch = broadcast_shapes("matmul (axes in front of the last two)", a.shape[:-2], b.shape[:-2])
         a, b = a.broadcast_to((*batch, *a.shape[-2:])), b.broadcast_to((*batch, *b.shape[-2:]))
     return apply("matmul", (a, b))
-
-
-def check_outputs(where: str, outputs: object) -> tuple[Expr, ...]:
-    """The outputs of a graph as a user names them, in order; GraphError for anything but a sequence of Exprs."""
-    if isinstance(outputs, Expr):
-        raise GraphError(f"{where}: outputs must be a sequence of Exprs, got a single Expr; write [expr]")
-    if isinstance(outputs, (str, bytes, Set, Mapping)) or not isinstance(outputs, Iterable):  # a set would give another order each time
-        raise GraphError(f"{where}: outputs must be a sequence of Exprs, got {shown(outputs)}")
-    given = tuple(outputs)
-    for i, output in enumerate(given):
-        if not isinstance(output, Expr):
-            raise GraphError(f"{where}: expected an Expr at position {i} of the outputs, got {shown(output)}")
-    return given
-
-
-def toposort(outputs: Iterable[Expr]) -> list[Expr]:
-    """Every node the outputs depend on, sources first, in one fixed order. Iterative."""
-    order: list[Expr] = []
-    seen: set[Expr] = set()
-    stack: list[tuple[Expr, int]] = []
-    for output in outputs:
-        if output in seen:
-            continue
-        seen.add(output)
-        stack.append((output, 0))
-        while stack:
-            node, i = stack.pop()
-            while i < len(node.sources):
-                source = node.sources[i]
-                i += 1
-                if source not in seen:
-                    seen.add(source)
-                    stack.append((node, i))
-                    stack.append((source, 0))
-                    break
-            else:
-                order.append(node)
-    return order

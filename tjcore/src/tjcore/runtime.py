@@ -22,7 +22,7 @@ from .direct import OUT, Direct, Prepared, Record, maker
 from .dump import dump_plan, dump_source
 from .errors import CallError
 from .explain import Drawing, Explanation, draw, explain
-from .graph import Expr, check_outputs, held, toposort
+from .graph import Expr, held
 from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
 from .memory import ALIGNMENT, Allocation
@@ -31,6 +31,7 @@ from .pools import WORKSPACES, release_memory
 from .prepared import PreparedCall
 from .program import Plan, compile_plan
 from .questions import MemoryFormulas, MemoryReport, Questions
+from .traversal import check_outputs, toposort
 
 REMEMBERED_SIZES = 1024
 """Of how many sizes an object remembers shapes and offsets; the oldest are forgotten."""
