@@ -6,15 +6,20 @@ elements are combined is that of `numerics.fold`, whichever way the lanes run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .c_scalars import combine, identity, nothing, vector_type
+from .c_scalars import combine, identity, literal, nothing, vector_type
 from .loops import Fold, IndexOf, Let, Load, LoadAt, Loop, SizeOf, Stmt
 from .numerics import BLOCK_STEPS, lanes_of
 
 if TYPE_CHECKING:
     from .c_body import KernelWriter, Needs
+
+
+_WITHOUT_NAN = {"max": "most", "min": "least"}
+"""What folds floats in one instruction where no NaN comes; that one came is noted aside, and the block's result is then NaN."""
 
 
 def call(function: str, *arguments: str) -> str:
@@ -103,23 +108,35 @@ def _vector_block(w: KernelWriter, fold: Fold, element: str, needs: Needs, numbe
         )
     )
 
-    def add(part: int, value: str) -> str:
-        return f"a{part} = {combine(fold.op, fold.dtype, width, f'a{part}', value)};"
+    op = _WITHOUT_NAN[fold.op] if fold.dtype.kind == "float" and fold.op in _WITHOUT_NAN else fold.op
+    aside = op != fold.op
+
+    def add(part: int) -> str:
+        return f"a{part} = {combine(op, fold.dtype, width, f'a{part}', f'e{part}')};"
+
+    def see(part: int, other: int) -> str:
+        return f"seen = tj_see_{v}(seen, e{part}, e{other});"
 
     lines = ["  int64_t i = first;", f"  {v} a0 = tj_splat_{v}({neutral})" + "".join(f", a{p} = a0" for p in range(1, parts)) + ";"]
+    lines += [f"  tj_nans_{v} seen = {{0}};"] * aside
     lines.append(f"  for (; i + {lanes} <= last; i += {lanes}) {{")
-    lines += [f"    {add(p, call(element + '_lanes', f'i + {p * width}' if p else 'i', *given))}" for p in range(parts)]
+    for p in range(parts):
+        lines.append(f"    const {v} e{p} = {call(element + '_lanes', f'i + {p * width}' if p else 'i', *given)};")
+        lines.append(f"    {add(p)}")
+        lines += [f"    {see(p - 1, p)}"] * (aside and p % 2)
     lines.append("  }")
     for p in range(parts):
         full, short = call(element + "_lanes", "i", *given), call(rest, "i", "last", *given)
-        lines.append(f"  if (i < last) {add(p, f'i + {width} <= last ? {full} : {short}')}")
+        note = f" {see(p, p)}" if aside else ""
+        lines.append(f"  if (i < last) {{ const {v} e{p} = i + {width} <= last ? {full} : {short}; {add(p)}{note} }}")
         if p + 1 < parts:
             lines.append(f"  i += {width};")
+    lines += [f"  if (tj_saw_{v}(seen)) return {literal(math.nan, fold.dtype)};"] * aside
     live = [f"a{p}" for p in range(parts)]
     while len(live) > 1:
         half = len(live) // 2
-        live = [combine(fold.op, fold.dtype, width, live[p], live[p + half]) for p in range(half)]
-    return [*lines, f"  return tj_halve_{fold.op}_{v}({live[0]});"]
+        live = [combine(op, fold.dtype, width, live[p], live[p + half]) for p in range(half)]
+    return [*lines, f"  return tj_halve_{op}_{v}({live[0]});"]
 
 
 def rows_loop(w: KernelWriter, stmt: Loop, first: str, last: str, pad: str) -> list[str]:

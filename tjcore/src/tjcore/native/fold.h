@@ -14,6 +14,9 @@
 #define TJ_COMBINE_mul(V, a, b) ((a) * (b))
 #define TJ_COMBINE_max(V, a, b) tj_max_##V(a, b)
 #define TJ_COMBINE_min(V, a, b) tj_min_##V(a, b)
+/* The same while no NaN has come: of equal ones the left, so the bits are those of max and min. */
+#define TJ_COMBINE_most(V, a, b) tj_most_##V(b, a)
+#define TJ_COMBINE_least(V, a, b) tj_least_##V(b, a)
 
 /* Blocks folded so far: each level holds a complete subtree, larger ones first. */
 #define TJ_FOLD_TREE(OP, V, T)                                                                         \
@@ -97,7 +100,25 @@ TJ_HALVE_VECTORS(mul, f64)
 TJ_HALVE_VECTORS(mul, i32)
 TJ_HALVE_VECTORS(mul, i64)
 
-/* The same where the combination is no operator: through memory. */
+/* The same where the combination is no operator. Floats, and no NaN among them: by the smallest registers, which every target has. */
+#define TJ_HALVE_EXTREME(OP, NAME, W, Q, LAST)                                                         \
+  TJ_INLINE NAME##x1 tj_halve_##OP##_##NAME##x##W(NAME##x##W v) {                                      \
+    union { NAME##x##W all; NAME##x##Q part[W / Q]; } u;                                               \
+    u.all = v;                                                                                         \
+    for (int half = W / Q / 2; half; half /= 2)                                                        \
+      for (int i = 0; i < half; i++) u.part[i] = tj_hw_##OP##_##NAME##x##Q(u.part[i + half], u.part[i]); \
+    return LAST(OP, NAME##x1, u.part[0]);                                                              \
+  }
+#define TJ_LAST_2(OP, V, v) TJ_COMBINE_##OP(V, v[0], v[1])
+#define TJ_LAST_4(OP, V, v) TJ_COMBINE_##OP(V, TJ_COMBINE_##OP(V, v[0], v[2]), TJ_COMBINE_##OP(V, v[1], v[3]))
+#define TJ_HALVE_EXTREMES(OP)                                                                          \
+  TJ_HALVE_EXTREME(OP, f32, 8, 4, TJ_LAST_4)                                                           \
+  TJ_HALVE_EXTREME(OP, f32, 16, 4, TJ_LAST_4)                                                          \
+  TJ_HALVE_EXTREME(OP, f64, 8, 2, TJ_LAST_2)
+TJ_HALVE_EXTREMES(most)
+TJ_HALVE_EXTREMES(least)
+
+/* Integers: through memory. */
 #define TJ_HALVE_STORED(OP, NAME, W)                                                                   \
   TJ_INLINE NAME##x1 tj_halve_##OP##_##NAME##x##W(NAME##x##W v) {                                      \
     NAME##x1 lane[W];                                                                                  \
@@ -105,9 +126,6 @@ TJ_HALVE_VECTORS(mul, i64)
     return tj_halve_##OP##_##NAME##x1(lane, W);                                                        \
   }
 #define TJ_HALVE_STORED_ALL(OP)                                                                        \
-  TJ_HALVE_STORED(OP, f32, 8)                                                                          \
-  TJ_HALVE_STORED(OP, f32, 16)                                                                         \
-  TJ_HALVE_STORED(OP, f64, 8)                                                                          \
   TJ_HALVE_STORED(OP, i32, 8)                                                                          \
   TJ_HALVE_STORED(OP, i32, 16)                                                                         \
   TJ_HALVE_STORED(OP, i64, 8)
