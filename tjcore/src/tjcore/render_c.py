@@ -89,6 +89,8 @@ def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: set[int]) ->
         lines += ["#undef TJ_LANES", f"#define TJ_LANES {lanes}", '#include "lanes.h"']
         lines += [f'#include "{name}"' for name in sorted(h for h in headers if h)]
     lines.append('#include "fold.h"')
+    if any(isinstance(s, Loop) and s.tiled for s in statements):
+        lines.append('#include "transpose.h"')
     if any(isinstance(s, Contract) for s in statements):
         lines.append('#include "support.h"')
     return "\n".join(lines) + "\n"
