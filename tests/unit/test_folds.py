@@ -10,7 +10,7 @@ from tjcore.conformance.values import mixed
 
 N, M = tj.Dim("N", 1, 1 << 20), tj.Dim("M", 1, 1 << 20)
 TARGETS = ["generic", *(t for t in ("x86-64-v3",) if cpu.machine() == "x86_64" and cpu.vector_bytes("native") >= 32), "native"]
-LENGTHS = (1, 2, 15, 16, 17, 63, 64, 65, 127, 1000, 1023, 1024, 1025, 5000)
+LENGTHS = (1, 2, 15, 16, 17, 63, 64, 65, 127, 320, 384, 385, 700, 1000, 1023, 1024, 1025, 1500, 5000)
 
 
 def extremes(dtype):

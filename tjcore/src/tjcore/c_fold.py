@@ -7,11 +7,11 @@ elements are combined is that of `numerics.fold`, whichever way the lanes run.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .c_scalars import combine, identity, literal, nothing, vector_type
-from .loops import Fold, IndexOf, Let, Load, LoadAt, Loop, SizeOf, Stmt
+from .loops import Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, SizeOf, Stmt, body_of
 from .numerics import BLOCK_STEPS, lanes_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 _WITHOUT_NAN = {"max": "most", "min": "least"}
 """What folds floats in one instruction where no NaN comes; that one came is noted aside, and the block's result is then NaN."""
+
+
+ROWS = 5
+"""Rows that a fold across columns takes at a time: each column's partial result is then loaded and stored once for all of them. A block's
+first row is copied, and what is left is a multiple of these."""
 
 
 def call(function: str, *arguments: str) -> str:
@@ -139,6 +144,23 @@ def _vector_block(w: KernelWriter, fold: Fold, element: str, needs: Needs, numbe
     return [*lines, f"  return tj_halve_{op}_{v}({live[0]});"]
 
 
+def definitions(kernels: Iterable[tuple[Kernel, int]]) -> list[str]:
+    """What the kernels, each with its number of lanes, want of fold.h."""
+    found: dict[str, None] = {}
+
+    def visit(stmts: Sequence[Stmt], width: int, across: bool) -> None:
+        for s in stmts:
+            if isinstance(s, Fold):
+                one, many = vector_type(s.dtype, 1), vector_type(s.dtype, width)
+                rows = f"TJ_FOLD_ROWS({s.op}, {many}, {one}, {s.dtype.c}, {width})"
+                found[rows if across else f"TJ_FOLD_TREE({s.op}, {one}, {s.dtype.c})"] = None
+            visit(body_of(s), width, across or (isinstance(s, Loop) and s.lanes))
+
+    for kernel, width in kernels:
+        visit(kernel.body, width, False)
+    return sorted(found)
+
+
 def rows_loop(w: KernelWriter, stmt: Loop, first: str, last: str, pad: str) -> list[str]:
     """Folds whose lanes run across columns: rows are taken one after another, a strip of columns at a time."""
     var = stmt.axis.var
@@ -166,22 +188,29 @@ def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
     needs = _element(w, fold, var, element)
     whole = needs.with_dims(w.needs([fold], {var}))
     c, lanes = fold.dtype.c, lanes_of(fold.dtype.itemsize)
-    block, suffix = lanes * BLOCK_STEPS, f"{fold.op}_{fold.dtype.short}x1"
+    block, suffix = lanes * BLOCK_STEPS, f"{fold.op}_{vector_type(fold.dtype, w.lanes)}"
     k, j = f"i{fold.axis.var}", f"i{var}"
     at = [*([k, j] if fold.axis.var < var else [j, k]), *w.give(needs)]
 
-    def row(keep: bool) -> list[str]:
-        """One row of elements into its lane, or onto what the lane keeps."""
-        one, pad = call(element, *at), "        "
-        out = [f"{pad}int64_t t = 0;"]
+    def rows(count: int, keep: bool) -> list[str]:
+        """`count` rows, `lanes` apart, folded into their lane: onto what it keeps, or as the first of it."""
+        pad, out = "        ", ["        int64_t t = 0;"]
+        steps = [str(n * lanes) for n in range(count)]
+
+        def folded(width: int, kept: str, function: str) -> str:
+            value = kept
+            for n in steps:
+                one = call(function, *(f"{k} + {n}" if place == k and n != "0" else place for place in at))
+                value = combine(fold.op, fold.dtype, width, value, one) if value else one
+            return value
+
         if w.lanes > 1:
             v = vector_type(fold.dtype, w.lanes)
-            many = call(element + "_lanes", *at)
-            many = combine(fold.op, fold.dtype, w.lanes, f"tj_load_{v}(to + t)", many) if keep else many
+            value = folded(w.lanes, f"tj_load_{v}(to + t)" if keep else "", element + "_lanes")
             out.append(f"{pad}for (int64_t {j} = strip; t + {w.lanes} <= width; t += {w.lanes}, {j} += {w.lanes})")
-            out.append(f"{pad}  tj_store_{v}(to + t, {many});")
-        one = combine(fold.op, fold.dtype, 1, "to[t]", one) if keep else one
-        return [*out, f"{pad}for (int64_t {j} = strip + t; t < width; t++, {j}++) to[t] = {one};"]
+            out.append(f"{pad}  tj_store_{v}(to + t, {value});")
+        value = folded(1, "to[t]" if keep else "", element)
+        return [*out, f"{pad}for (int64_t {j} = strip + t; t < width; t++, {j}++) to[t] = {value};"]
 
     parameters = [f"{c} *{w.dialect.restrict} out", "int64_t strip", "int64_t width", *w.declare(whole)]
     lines = [
@@ -192,14 +221,22 @@ def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
         "  tree.count = tree.top = 0;",
         f"  for (int64_t first = 0; first < count; first += {block}) {{",
         f"    const int64_t last = first + {block} < count ? first + {block} : count;",
-        f"    for (int64_t {k} = first; {k} < last; {k}++) {{",
-        f"      {c} *to = lane[({k} - first) % {lanes}];",
-        f"      if ({k} - first < {lanes}) {{",
-        *row(False),
-        "      } else {",
-        *row(True),
-        "      }",
+        f"    for (int64_t {k} = first; {k} < last && {k} < first + {lanes}; {k}++) {{",
+        f"      {c} *to = lane[{k} - first];",
+        *(line[2:] for line in rows(1, False)),
         "    }",
+        f"    for (int64_t step = first + {lanes}; step < last; step += {ROWS * lanes})",
+        f"      for (int64_t row = step; row < step + {lanes} && row < last; row++) {{",
+        f"        {c} *to = lane[row - step];",
+        f"        int64_t {k} = row;",
+        f"        if ({k} + {(ROWS - 1) * lanes} < last) {{",
+        *("  " + line for line in rows(ROWS, True)),
+        f"          {k} = last;",
+        "        }",
+        f"        for (; {k} < last; {k} += {lanes}) {{",
+        *("  " + line for line in rows(1, True)),
+        "        }",
+        "      }",
         f"    tj_halve_rows_{suffix}(lane, {lanes}, last - first < {lanes} ? last - first : {lanes}, width);",
         f"    if (count <= {block}) {{",
         "      for (int64_t t = 0; t < width; t++) out[t] = lane[0][t];",

@@ -68,11 +68,12 @@
   TJ_OVER2(TJ_FN(tj_least_##NAME), HW(least_##NAME), V, PART)                                          \
   TJ_OVER2(TJ_FN(tj_most_##NAME), HW(most_##NAME), V, PART)                                            \
   TJ_OVER2(TJ_FN(tj_scale_##NAME), HW(scale_##NAME), V, PART)                                          \
+  /* The cheap kind with its operands exchanged is right but for a NaN in b. */                          \
   TJ_INLINE V TJ_FN(tj_min_##NAME)(V a, V b) {                                                         \
-    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_le_##NAME)(a, b) | TJ_FN(tj_ne_##NAME)(a, a), a, b);       \
+    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_ne_##NAME)(b, b), b, TJ_FN(tj_least_##NAME)(b, a));        \
   }                                                                                                    \
   TJ_INLINE V TJ_FN(tj_max_##NAME)(V a, V b) {                                                         \
-    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_ge_##NAME)(a, b) | TJ_FN(tj_ne_##NAME)(a, a), a, b);       \
+    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_ne_##NAME)(b, b), b, TJ_FN(tj_most_##NAME)(b, a));         \
   }
 #define TJ_INTS(NAME, V)                                                                               \
   TJ_INLINE V TJ_FN(tj_min_##NAME)(V a, V b) { return TJ_FN(tj_select_##NAME)(TJ_FN(tj_lt_##NAME)(a, b), a, b); } \
