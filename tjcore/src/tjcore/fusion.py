@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .access import Index, Whole, flat, identity, passes_whole, source_index, split_axes
-from .graph import Expr, toposort
+from .graph import Expr
 from .native.functions import FUNCTIONS
 from .ops import OPS, same
 from .simplify import base_of
+from .traversal import toposort
 
 MAX_NODES = 64
 """Nodes in one kernel: compilers are not linear in the length of a loop body, so long chains are cut."""
