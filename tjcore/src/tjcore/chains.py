@@ -103,7 +103,7 @@ def _worth_packing(kernel: Kernel, computed: set[Expr], group: Group) -> bool:
     if not isinstance(product, Contract):
         return True
     rows = 2 * ROWS_OF_PRODUCTS
-    left = product.a.param < len(group.reads) and group.reads[product.a.param] in computed
+    left = any(p < len(group.reads) and group.reads[p] in computed for p in product.a.params)
     return at_most(product.inner.extent, rows) is True or (left and at_most(product.cols.extent, rows) is True)
 
 
