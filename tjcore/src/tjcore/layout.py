@@ -68,6 +68,8 @@ class Layout:
             for i in chain.scratch:
                 row = count_of(buffers[i].shape[chain.depth :]) * buffers[i].dtype.itemsize
                 self._bytes[i] = minimum(self._bytes[i], maximum(TILE_BYTES, (row + 63) // 64 * 64) * threads)
+        # No axis is negative in a call (guards see to it), which intervals cannot always tell from a long sum of products.
+        self._bytes = [n if bounds(n)[0] >= 0 else maximum(n, 0) for n in self._bytes]
         self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes(
             [*(s for b in buffers for s in b.shape), *self._bytes], self.order
         )
