@@ -9,7 +9,6 @@ __version__ = "0.1.0"
 from typing import TYPE_CHECKING
 
 from . import errors, functions, nn
-from .autodiff import grad, value_and_grad, vjp
 from .dims import Dim, SizeExpr
 from .dtypes import DType, bool_, float32, float64, int32, int64, uint8
 from .errors import (
@@ -38,7 +37,7 @@ from .questions import MemoryFormulas, MemoryReport
 from .reference import evaluate_graph
 from .runtime import CallMemory, CompiledGraph
 from .text import read_graph, show_graph
-from .trace import ArraySpec, CacheInfo, Compiled, Jitted, Lowered, compile, jit
+from .trace import ArraySpec, CacheInfo, Compiled, Jitted, Lowered, compile, grad, jit, value_and_grad, vjp
 
 if TYPE_CHECKING:  # which follows no `__all__` that is put together
     from .functions.contractions import *  # noqa: F403

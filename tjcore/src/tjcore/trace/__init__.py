@@ -6,7 +6,8 @@ that stand for arrays (`tracer.py`); what it does with them is its graph.
 
 from . import numpy_shapes  # noqa: F401 - it registers what it has
 from .arguments import ArraySpec
-from .jit import CacheInfo, Jitted, compile, jit
+from .derivatives import grad, value_and_grad, vjp
+from .jitted import CacheInfo, Jitted, compile, jit
 from .stages import Compiled, Lowered
 
-__all__ = ["ArraySpec", "CacheInfo", "Compiled", "Jitted", "Lowered", "compile", "jit"]
+__all__ = ["ArraySpec", "CacheInfo", "Compiled", "Jitted", "Lowered", "compile", "grad", "jit", "value_and_grad", "vjp"]

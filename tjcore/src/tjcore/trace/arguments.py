@@ -115,9 +115,10 @@ def _no_array(value: Any, where: Where, why: str = "") -> CallError:
     )
 
 
-def ready(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The array as a compiled graph takes it: itself, or a copy in C order."""
-    flags = array.flags
-    if flags.c_contiguous and flags.aligned and array.dtype == dtype and array.dtype.isnative:
-        return array
-    return np.array(array, dtype, order="C", copy=True)
+def ready(value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array, or number, as a compiled graph takes it: itself, or a copy in C order."""
+    if type(value) is np.ndarray and value.dtype == dtype:
+        flags = value.flags
+        if flags.c_contiguous and flags.aligned:
+            return value
+    return np.array(value, dtype, order="C", copy=True)

@@ -110,13 +110,11 @@ class Trace:
         self.guards[Guard("==", left, right, True)] = None
         return True
 
-    def sizes_text(self, *sizes: Size) -> str:
-        """What dims are in this call: "x_0 = 100 (axis 0 of 'x')"."""
-        dims = dict.fromkeys(dim for size in sizes for dim in symbols(size)) if sizes else dict.fromkeys(map(Dim, self.sizes))
-        return ", ".join(
-            f"{d.name} = {self.sizes.get(d.name, 'any size')}" + (f" ({self.origins[d.name]})" if d.name in self.origins else "")
-            for d in dims
-        )
+    def sizes_text(self, shapes: Sequence[Sequence[Size]]) -> str:
+        """What the dims of shapes are in this call: "; here x_0 = 100 (axis 0 of x)"."""
+        dims = dict.fromkeys(dim.name for shape in shapes for size in shape for dim in symbols(size))
+        known = [f"{name} = {self.sizes[name]} ({self.origins.get(name, 'declared')})" for name in dims if name in self.sizes]
+        return f"; here {', '.join(known)}" if known else ""
 
     # ------------------------------------------------------------ operands
     def lift(
@@ -158,6 +156,13 @@ class Trace:
         if isinstance(result, (list, tuple)):
             return type(result)(self._wrapped(r, weak) for r in result)
         return self.size(result) if is_size(result) else result
+
+    def operand(self, value: Any) -> Expr | None:
+        """A value as an operand: what a traced one stands for, arrays and numbers as constants; None for anything else."""
+        found = self._plain(value, True)
+        if isinstance(found, (bool, int, float)):
+            return number(found, dtypes.result([], [found]))
+        return found if isinstance(found, Expr) else None
 
     def constant(self, value: Any) -> Expr | None:
         """NumPy's arrays and scalars as expressions of their own types; None for anything else."""

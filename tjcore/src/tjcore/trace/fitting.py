@@ -1,7 +1,7 @@
 """Sizes that an op needs to be equal and that are, in this call: under one name for it.
 
 In: the operands of an op. Out: the same, their axes cut to a common size where sizes with different names agree; the trace remembers what it took
-to agree. What does not agree is left as it is, and the op refuses it with both sizes.
+to agree. What does not agree is refused with both sizes, here or by the op.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..dims import Size
+from ..errors import GraphError
 from ..functions import contractions, indexing, manipulation, products
 from ..graph import Expr, matmul
+from ..ops import show_shape
 
 Place = tuple[int, int]
 """An operand and one of its axes."""
@@ -31,11 +33,21 @@ def fit(trace: Agrees, function: Callable[..., Any], values: Sequence[Any], name
         places = [i for i, v in enumerate(out) if isinstance(v, Expr)]
         exprs = [out[i] for i in places]
         if len(exprs) > 1:
-            fitted = _broadcast(trace, exprs) if numbers or function is manipulation.broadcast_arrays else _product(trace, exprs)
+            name = getattr(function, "__name__", "an op")
+            fitted = (
+                _broadcast(trace, name, exprs) if numbers or function is manipulation.broadcast_arrays else _product(trace, name, exprs)
+            )
             for i, expr in zip(places, fitted, strict=True):
                 out[i] = expr
     elif function in _JOINS and isinstance(out[0], list) and all(isinstance(v, Expr) for v in out[0]):
         out[0] = _joined(trace, function, out[0], named.get("axis", 0))
+    elif function is manipulation.broadcast_to and isinstance(out[0], Expr):
+        out[0] = _to(trace, out[0], out[1])
+    elif function is manipulation.squeeze and isinstance(out[0], Expr):
+        axis = out[1] if len(out) > 1 else named["axis"]
+        for at in [axis] if isinstance(axis, int) else axis:
+            if -out[0].rank <= at < out[0].rank and trace.agree(out[0].shape[at], 1):
+                out[0] = cut(out[0], at, 1)
     elif function in _GROUPS:
         exprs, groups = _GROUPS[function](out, named)
         first = 1 if function is contractions.einsum else 0
@@ -59,7 +71,7 @@ def _grouped(trace: Agrees, exprs: Sequence[Expr], groups: Sequence[Sequence[Pla
     return out
 
 
-def _broadcast(trace: Agrees, exprs: Sequence[Expr], skip: int = 0) -> list[Expr]:
+def _broadcast(trace: Agrees, name: str, exprs: Sequence[Expr], skip: int = 0) -> list[Expr]:
     """Axes counted from the back, but for the last `skip`. One that is 1 in this call, beside one that is not, has the size 1."""
     out = list(exprs)
     for back in range(1 + skip, 1 + max(e.rank for e in out)):
@@ -73,15 +85,40 @@ def _broadcast(trace: Agrees, exprs: Sequence[Expr], skip: int = 0) -> list[Expr
                 out[i] = cut(out[i], -back, wanted)
             elif trace.known(size) == 1 and trace.agree(size, 1):
                 out[i] = cut(out[i], -back, 1)
+            elif trace.known(size) is not None and trace.known(wanted) is not None:
+                shown = " and ".join(_shown(trace, e) for e in exprs)
+                raise GraphError(
+                    f"{name}: shapes {shown} do not broadcast: axis -{back} is {_number(trace, wanted)} and {_number(trace, size)}"
+                )
     return out
 
 
-def _product(trace: Agrees, exprs: Sequence[Expr]) -> list[Expr]:
+def _number(trace: Agrees, size: Size) -> str:
+    return str(size) if isinstance(size, int) else f"{trace.known(size)} ({size})"
+
+
+def _shown(trace: Agrees, expr: Expr) -> str:
+    return show_shape([s if (n := trace.known(s)) is None else n for s in expr.shape])
+
+
+def _to(trace: Agrees, expr: Expr, shape: Any) -> Expr:
+    """An operand that is to be stretched to a shape."""
+    wanted = list(shape) if isinstance(shape, (list, tuple)) else [shape]
+    for back in range(1, 1 + min(expr.rank, len(wanted))):
+        size = expr.shape[-back]
+        if size != 1 and trace.agree(size, wanted[-back]):
+            expr = cut(expr, -back, wanted[-back])
+        elif size != 1 and trace.known(size) == 1 and trace.agree(size, 1):
+            expr = cut(expr, -back, 1)
+    return expr
+
+
+def _product(trace: Agrees, name: str, exprs: Sequence[Expr]) -> list[Expr]:
     a, b = exprs
     if a.rank and b.rank:
         a, b = _grouped(trace, (a, b), [[(0, a.rank - 1), (1, max(b.rank - 2, 0))]])
         if a.rank > 2 and b.rank > 2:
-            a, b = _broadcast(trace, (a, b), skip=2)
+            a, b = _broadcast(trace, name, (a, b), skip=2)
     return [a, b]
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import functions
-from ..graph import hold
+from ..dims import bounds, maximum, minimum
+from ..dtypes import int64
+from ..graph import hold, size_of
 from ..ops import show_shape
 from . import refusals
 from .context import Trace, Traced
@@ -25,7 +27,7 @@ def getitem(trace: Trace, x: Any, key: Any) -> Any:
     if any(_is_mask(k) for k in keys):
         raise trace.refuse(refusals.MASK)
     if not any(_is_array(k) for k in keys):
-        return trace.lift(lambda e, *ks: e[tuple(ks)], (x, *(_slice(k) for k in keys)), {})
+        return trace.lift(lambda e, *ks: e[tuple(ks)], (x, *(_bare(trace, k) for k in keys)), {})
     return _taken(trace, x, keys)
 
 
@@ -35,13 +37,16 @@ def _plain(k: Any) -> Any:
     return int(k) if isinstance(k, np.integer) or (isinstance(k, np.ndarray) and k.ndim == 0 and k.dtype.kind in "iu") else k
 
 
-def _slice(k: Any) -> Any:
-    """A slice with the sizes that its traced bounds are."""
-
-    def bare(bound: Any) -> Any:
-        return bound.carried if isinstance(bound, Traced) else bound
-
-    return slice(bare(k.start), bare(k.stop), bare(k.step)) if isinstance(k, slice) else k
+def _bare(trace: Trace, k: Any) -> Any:
+    """A key with the sizes that it and its bounds are. Where a size may be negative, this call decides which end it counts from."""
+    if isinstance(k, slice):
+        return slice(_bare(trace, k.start), _bare(trace, k.stop), _bare(trace, k.step))
+    if not isinstance(k, Traced):
+        return k
+    low, high = bounds(k.carried)
+    if low >= 0 or high < 0:
+        return k.carried
+    return maximum(k.carried, 0) if trace.decide("<=", 0, k.carried) else minimum(k.carried, -1)
 
 
 def _is_array(k: Any) -> bool:
@@ -68,7 +73,7 @@ def _taken(trace: Trace, x: Any, keys: list[Any]) -> Any:
         if isinstance(k, np.ndarray):
             k = trace.wrap(hold(k.astype(np.int64)))
         elif not _is_array(k):
-            k = f.astype(f.full_like(_first(keys), 0, dtype="int64") + k, "int64")
+            k = trace.wrap(size_of(_bare(trace, k), int64))
         indices.append(k if len(advanced) == 1 else f.where(f.less(k, 0), k + size, k))
     if len(advanced) == 1:
         return f.take(x, indices[0], axis=advanced[0])
@@ -83,8 +88,3 @@ def _taken(trace: Trace, x: Any, keys: list[Any]) -> Any:
     if together and advanced[0]:
         out = f.moveaxis(out, tuple(range(place.ndim)), tuple(range(advanced[0], advanced[0] + place.ndim)))
     return out
-
-
-def _first(keys: list[Any]) -> Any:
-    """A traced index, whose shape the ints among the indices take on."""
-    return next(k for k in keys if _is_array(k) and isinstance(k, Traced))

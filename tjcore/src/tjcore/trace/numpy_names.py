@@ -53,9 +53,9 @@ def call_function(trace: Trace, function: Any, arguments: Sequence[Any], named: 
     try:
         return ours(*arguments, **given)
     except TypeError as error:
-        if isinstance(error, GraphError) or not str(error).startswith(f"{ours.__name__}()"):
+        if isinstance(error, GraphError) or not str(error).startswith(f"{ours.__qualname__}()"):
             raise
-        raise trace.refuse(f"{what}: {str(error).replace(ours.__name__ + '()', 'here it')}") from error
+        raise trace.refuse(f"{what}: {str(error).replace(ours.__qualname__ + '()', 'here it')}") from error
 
 
 # ------------------------------------------------------------------------------------------------------------ reductions

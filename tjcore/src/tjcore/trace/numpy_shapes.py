@@ -62,7 +62,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 @of("squeeze")
 def squeeze(a: Any, axis: Any = None) -> Any:
     if axis is None:
-        axis = tuple(i for i, size in enumerate(a.shape) if isinstance(size, int) and size == 1)
+        axis = tuple(i for i, size in enumerate(a.shape) if size == 1)
     return f.squeeze(a, axis)
 
 

@@ -110,11 +110,14 @@ def _bools_to(logical: Callable[..., Any], function: Callable[..., Any]) -> Call
     def call(a: Any, b: Any) -> Any:
         return (logical if _bool(a) and _bool(b) else function)(a, b)
 
+    call.__name__ = function.__name__  # for messages
     return call
 
 
-def _power(a: Any, b: Any) -> Any:
+def power(a: Any, b: Any) -> Any:
     """Powers of float64 by multiples of a half, of which there is no function yet, as products and roots."""
+    if isinstance(a, Expr) and a.dtype.kind != "float" and isinstance(b, float):
+        a = a.astype(float64)
     twice = 2 * b if isinstance(b, (int, float)) else 0.5  # which is no multiple
     if not isinstance(a, Expr) or a.dtype is not float64 or not float(twice).is_integer() or abs(twice) > 64 or b in (1, 2, 0.5, -1):
         return ew.pow(a, b)
@@ -141,10 +144,10 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     **{name: getattr(f, ours) for name, ours in OTHER.items()},
     "add": _of_exprs(_bools_to(ew.bitwise_or, ew.add)),
     "multiply": _of_exprs(_bools_to(ew.bitwise_and, ew.multiply)),
-    "power": _of_exprs(_power),
+    "power": _of_exprs(power),
     "true_divide": f.divide,
     "mod": f.remainder,
-    "float_power": _of_exprs(lambda a, b: ew.pow(ew.multiply(a, 1.0), ew.multiply(b, 1.0))),
+    "float_power": _of_exprs(lambda a, b: power(*(ew.multiply(x, 1.0) if isinstance(x, Expr) else float(x) for x in (a, b)))),
     "divmod": lambda a, b: (f.floor_divide(a, b), f.remainder(a, b)),
     "fmax": _not_nan(f.maximum),
     "fmin": _not_nan(f.minimum),
@@ -187,7 +190,7 @@ _NAMES = [
 ]
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{name: getattr(ew, OTHER.get(name, name)) for name in _NAMES},
-    "power": _power,
+    "power": power,
     "add": _bools_to(ew.bitwise_or, ew.add),
     "multiply": _bools_to(ew.bitwise_and, ew.multiply),
 }
@@ -209,8 +212,9 @@ def call_ufunc(trace: Trace, ufunc: np.ufunc, method: str, inputs: Sequence[Any]
         function = UFUNCS.get(ufunc.__name__)
         if function is None:
             raise trace.refuse(f"{what} has no counterpart here; docs/ops.md lists what has one")
-        result = function(*inputs)
-        return result if dtype is None else result.astype(dtype)
+        if dtype is not None:  # which NumPy computes in
+            inputs = [x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype) for x in inputs]
+        return function(*inputs)
     if method == "outer" and not named and len(inputs) == 2:
         a, b = inputs
         rank = b.ndim

@@ -8,7 +8,7 @@ broadcast. A later call to which that does not apply gets shapes of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..dims import LARGEST_SIZE, Dim, Size, SizeExpr, evaluate, parse_size, symbols
@@ -27,12 +27,20 @@ class Declared:
         self.dims = dims
         self.bounds = dict(bounds or {})
         self._symbols: dict[str, Dim] = {}
+        for dim in _dims_in(dims):
+            self._declare(dim)
 
     def symbol(self, name: str) -> Dim:
         dim = self._symbols.get(name)
         if dim is None:
             lower, upper = self.bounds.get(name, (0, LARGEST_SIZE))
             dim = self._symbols[name] = Dim(name, lower, upper)
+        return dim
+
+    def _declare(self, dim: Dim) -> Dim:
+        known = self._symbols.setdefault(dim.name, dim)
+        if known != dim:
+            raise GraphError(f"{self.function}: dims: {dim.name} is declared as {known!r} and as {dim!r}; give both the same bounds")
         return dim
 
     def of(self, arguments: Mapping[str, Any], paths: Sequence[str], ranks: Sequence[int]) -> list[tuple[Size | None, ...]]:
@@ -52,6 +60,8 @@ class Declared:
     def _shape(self, path: str, given: Any, rank: int) -> tuple[Size | None, ...]:
         if given is None:
             return (None,) * rank
+        if isinstance(given, Mapping) or not isinstance(given, (str, int, Dim, SizeExpr, Sequence)):
+            raise GraphError(f"{self.function}: dims of {path}: expected a shape such as ('N', 784), got {shown(given)}")
         axes = (given,) if isinstance(given, (str, int, Dim, SizeExpr)) else tuple(given)
         if Ellipsis in axes:
             at = axes.index(Ellipsis)
@@ -64,15 +74,24 @@ class Declared:
         if isinstance(size, str):
             return parse_size(size, {name: self.symbol(name) for name in re.findall(r"[^\W\d]\w*", size) if name not in ("min", "max")})
         if isinstance(size, Dim):
-            known = self._symbols.setdefault(size.name, size)
-            if known != size:
-                raise GraphError(f"{self.function}: dims of {path}, axis {axis}: {size.name} is declared as {known!r} and as {size!r}")
-            return size
+            return self._declare(size)
         if size is None or isinstance(size, SizeExpr) or (isinstance(size, int) and not isinstance(size, bool)):
             return size
         raise GraphError(
             f"{self.function}: dims of {path}, axis {axis}: expected a name, an int, a Dim, a text such as 'N + 1', or None, got {shown(size)}"
         )
+
+
+def _dims_in(value: Any) -> Iterator[Dim]:
+    """The Dims in what was declared, before names are read that may mean them."""
+    if isinstance(value, (Dim, SizeExpr)):
+        yield from symbols(value)
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _dims_in(part)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _dims_in(part)
 
 
 def _pair(function: str, value: Any, declared: Any, path: str, found: dict[str, Any]) -> None:
@@ -128,10 +147,14 @@ def bind(function: str, paths: Sequence[str], declared: Sequence[Sequence[Size |
 
 
 def complete(
-    names: Sequence[str], declared: Sequence[Sequence[Size | None]], shapes: Sequence[Sequence[int]], sizes: dict[str, int], taken: set[str]
+    names: Sequence[str],
+    declared: Sequence[Sequence[Size | None]],
+    shapes: Sequence[Sequence[int | None]],
+    sizes: dict[str, int],
+    taken: set[str],
 ) -> list[tuple[Size, ...]]:
     """A shape for each leaf, with a symbol of its own for each axis of which nothing is declared, but for those of size 1; the sizes of new
-    symbols are added to `sizes`."""
+    symbols, where they are known, are added to `sizes`."""
     out: list[tuple[Size, ...]] = []
     for name, axes, shape in zip(names, declared, shapes, strict=True):
         whole: list[Size] = []
@@ -143,7 +166,8 @@ def complete(
                 while symbol in taken:
                     symbol += "_"
                 taken.add(symbol)
-                sizes[symbol] = got
+                if got is not None:
+                    sizes[symbol] = got
                 size = Dim(symbol, 0, LARGEST_SIZE)
             whole.append(size)
         out.append(tuple(whole))

@@ -12,13 +12,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..dims import Size
+from ..dims import Size, bounds, maximum
 from ..functions import elementwise as ew
-from ..graph import power
 from ..lifting import Carrier
 from . import refusals
 from .context import Trace, Traced
-from .numpy_ufuncs import call_ufunc
+from .numpy_ufuncs import call_ufunc, power
 
 
 class TracedSize(Traced):
@@ -51,6 +50,14 @@ class TracedSize(Traced):
         a, b = (other, self.size) if swapped else (self.size, other)
         return self.run.size(of_sizes(a, b))
 
+    def _divisor(self, size: Size) -> Size:
+        """A size to divide by; where it may be 0, this call says that it is not."""
+        if bounds(size)[0] >= 1:
+            return size
+        if not self.run.decide("<=", 1, size):
+            raise ZeroDivisionError(f"{self.run.name}: integer division by {size}, which is 0 or less")
+        return maximum(size, 1)
+
     def _number(self, other: Any, function: Callable[..., Any], swapped: bool = False) -> Any:
         if isinstance(other, Carrier) and not isinstance(other, TracedSize):
             return NotImplemented
@@ -77,16 +84,16 @@ class TracedSize(Traced):
         return self._size(other, lambda a, b: a * b, ew.multiply, True)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self._size(other, lambda a, b: a // b, ew.floor_divide)
+        return self._size(other, lambda a, b: a // self._divisor(b), ew.floor_divide)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._size(other, lambda a, b: a // b, ew.floor_divide, True)
+        return self._size(other, lambda a, b: a // self._divisor(b), ew.floor_divide, True)
 
     def __mod__(self, other: Any) -> Any:
-        return self._size(other, lambda a, b: a % b, ew.remainder)
+        return self._size(other, lambda a, b: a % self._divisor(b), ew.remainder)
 
     def __rmod__(self, other: Any) -> Any:
-        return self._size(other, lambda a, b: a % b, ew.remainder, True)
+        return self._size(other, lambda a, b: a % self._divisor(b), ew.remainder, True)
 
     def __truediv__(self, other: Any) -> Any:
         return self._number(other, ew.divide)

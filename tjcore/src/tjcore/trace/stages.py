@@ -24,7 +24,7 @@ from .context import Guard, Trace, Traced
 from .shapes import bind
 from .sizes import TracedSize
 from .tracer import Tracer
-from .tree import Structure, rebuild, take_apart
+from .tree import LEAF, Structure, rebuild, take_apart
 
 Call = Callable[[Sequence[Any]], Any]
 """A user's function, of the leaves of its arguments."""
@@ -79,14 +79,9 @@ def trace(
     names: Sequence[str],
     shapes: Sequence[tuple[Size, ...]],
     sizes: Mapping[str, int],
+    origins: Mapping[str, str],
 ) -> Program:
     """One run of a function on traced values."""
-    origins = {
-        size.name: f"axis {i} of {path}"
-        for path, shape in reversed(list(zip(paths, shapes, strict=True)))
-        for i, size in enumerate(shape)
-        if isinstance(size, Dim)
-    }
     run = Trace(name, Tracer, TracedSize, sizes, origins)
     inputs = [input(n, shape, kind.dtype) for n, shape, kind in zip(names, shapes, signature.kinds, strict=True)]
     try:
@@ -94,7 +89,8 @@ def trace(
     except TraceError:
         raise
     except GraphError as error:
-        raise type(error)(f"{name}: {error}{'; here ' + run.sizes_text() if sizes else ''}") from error
+        said = str(error).removeprefix(f"{name}: ")
+        raise type(error)(f"{name}: {said}{run.sizes_text(shapes)}") from error
     finally:
         run.open = False
     values, structure = take_apart(result)
@@ -158,6 +154,8 @@ class Compiled:
         carried = {size.name for i, _, _ in self._inputs for size in program.shapes[i] if isinstance(size, Dim)}
         self._bindings = [] if self.graph is None else [d.name for d in self.graph.plan.symbols if d.name not in carried]
 
+        self._single = program.structure == (LEAF,) and program.leaves == (_Output(0),)
+
     def __repr__(self) -> str:
         return f"<Compiled {self.program.name}: {self.graph!r}>"
 
@@ -181,21 +179,22 @@ class Compiled:
             arrays.append(array)
         return self.run(arrays, program.bind([a.shape for a in arrays]))
 
-    def run(self, arrays: Sequence[NDArray[Any]], sizes: Mapping[str, int]) -> Any:
-        """A call whose arguments were looked at already."""
+    def run(self, values: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        """A call whose arguments, arrays and numbers, were looked at already."""
         outputs: tuple[Any, ...] = ()
         if self.graph is not None:
-            given = {name: ready(arrays[i], dtype) for i, name, dtype in self._inputs}
+            given = {name: ready(values[i], dtype) for i, name, dtype in self._inputs}
             try:
                 if self._bindings:
                     outputs = self.graph.run_with_bindings({name: sizes[name] for name in self._bindings}, **given)
                 else:
                     outputs = self.graph(**given)
             except CallError as error:
-                error.add_note(
-                    f"in a call of {self.program.name}; " + ", ".join(f"{d} is {where}" for d, where in self.program.origins.items())
-                )
+                where = "".join(f"; {name} is {axis}" for name, axis in self.program.origins.items() if name in str(error))
+                error.args = (f"{self.program.name}: {error}{where.replace('; ', ', ').replace(', ', '; ', 1)}",)
                 raise
+        if self._single and outputs[0].ndim:
+            return outputs[0]
         return rebuild(self.program.structure, [self._leaf(leaf, outputs, sizes) for leaf in self.program.leaves])
 
     def _leaf(self, leaf: Any, outputs: Sequence[NDArray[Any]], sizes: Mapping[str, int]) -> Any:

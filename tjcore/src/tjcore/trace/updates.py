@@ -97,6 +97,11 @@ def _typed(x: Any, values: Any) -> Any:
     return x.dtype.type(values)
 
 
+def _at(x: Any, axis: int, index: Any) -> Any:
+    """The part of one index, as an axis of size 1."""
+    return x.run.lift(lambda expr, at: expr.slice_axis(axis, at, 1), (x, index), {})
+
+
 def _updated(x: Any, keys: list[Any], axis: int, new: Callable[[Any], Any]) -> Any:
     """x with new values in the part that the keys from `axis` on name. What was an int is an axis of size 1 until the values come."""
     if axis == len(keys):
@@ -122,5 +127,5 @@ def _updated(x: Any, keys: list[Any], axis: int, new: Callable[[Any], Any]) -> A
             parts.append(part(key.stop, None))
     else:
         at = size + key if isinstance(key, (int, np.integer)) and key < 0 else key
-        parts = [part(None, at), _updated(part(at, at + 1), keys, axis + 1, new), part(at + 1, None)]
+        parts = [part(None, at), _updated(_at(x, axis, at), keys, axis + 1, new), part(at + 1, None)]
     return f.concat(parts, axis=axis)

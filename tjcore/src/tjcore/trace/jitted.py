@@ -20,16 +20,18 @@ import numpy as np
 from ..dims import Dim, Size
 from ..errors import CallError, GraphError, TraceError, shown
 from ..graph import Expr
-from .arguments import KINDS, ArraySpec, accept, kind_of
+from .arguments import ArraySpec, accept, kind_of
 from .context import Traced
 from .shapes import Bounds, Declared, alike, bind, complete, join
 from .stages import Compiled, Lowered, Program, Signature, trace
 from .tree import paths, rebuild, take_apart
 
-MAX_PROGRAMS = 256
-"""How many builds a function keeps; the oldest are forgotten."""
 MAX_SHAPES = 4096
 """Of how many combinations of shapes it remembers which build serves them."""
+
+
+_Found = tuple[Compiled, Mapping[str, int]]
+"""What serves a call: a build, and the sizes of its symbols."""
 
 
 class CacheInfo(NamedTuple):
@@ -44,7 +46,7 @@ class CacheInfo(NamedTuple):
 class _Given(NamedTuple):
     """A call's arguments: what is traced, in order, each with its name, and what is static."""
 
-    positional: list[Any]
+    positional: tuple[Any, ...]
     keyword: dict[str, Any]
     statics: tuple[Any, ...]
     values: Mapping[int | str, Any]
@@ -72,14 +74,19 @@ class Jitted:
         bounds: Bounds | None = None,
         static_argnums: int | Sequence[int] = (),
         static_argnames: str | Sequence[str] = (),
+        cache_size: int = 256,
         options: Mapping[str, Any],
     ) -> None:
         if not callable(function):
             raise GraphError(f"jit: expected a function, got {shown(function)}")
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
-        self._declared = Declared(self.name, dims, bounds)
+        self._dims, self._bounds = dims, bounds
+        Declared(self.name, dims, bounds)  # refused here if it says nothing
         self._options = dict(options)
+        if isinstance(cache_size, bool) or not isinstance(cache_size, int) or cache_size < 1:
+            raise GraphError(f"jit: cache_size must be an int of at least 1, got {shown(cache_size)}")
+        self._cache_size = cache_size
         try:
             self._parameters = inspect.signature(function)
         except (TypeError, ValueError):  # a builtin that does not say
@@ -89,7 +96,7 @@ class Jitted:
         self._static_at, self._static_names = self._statics(static_argnums, static_argnames)
         self._lock = threading.Lock()
         self._programs: dict[Signature, _Variants] = {}
-        self._found: dict[Any, tuple[Compiled, Mapping[str, int]]] = {}
+        self._found: dict[Any, _Found] = {}
         self._built: list[tuple[Signature, Compiled]] = []
         self._calls, self._builds = itertools.count(), 0
         update_wrapper(self, function, updated=())
@@ -113,26 +120,31 @@ class Jitted:
         return self if instance is None else MethodType(self, instance)
 
     # ------------------------------------------------------------ calls
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+        if not named and not self._static_at:  # a call of arrays and numbers alone is looked up without taking it apart
+            looks = _looks(arguments)
+            known = None if looks is None else self._found.get(looks)
+            if known is not None:
+                next(self._calls)
+                return known[0].run(arguments, known[1])
         given = self._split(arguments, named)
         leaves, structure = take_apart((given.positional, given.keyword))
-        arrays, kinds = [], []
-        for i, leaf in enumerate(leaves):
-            if isinstance(leaf, (Traced, Expr)):
-                return self.function(*arguments, **named)
-            if type(leaf) is np.ndarray and (kind := KINDS.get((leaf.dtype, leaf.ndim))) is not None:
-                array = leaf
-            else:
-                array, kind = accept(leaf, lambda i=i: (self.name, self._paths(given)[i]))  # type: ignore[misc]
-            arrays.append(array)
-            kinds.append(kind)
-        signature = Signature(structure, given.statics, tuple(kinds))
-        shapes = tuple([a.shape for a in arrays])
-        known = self._found.get((signature, shapes))
+        key: Any = (structure, given.statics, looks) if (looks := _looks(leaves)) is not None else None
+        known = self._found.get(key)
         if known is None:
-            known = self._find(given, signature, shapes)
+            if any(isinstance(leaf, (Traced, Expr)) for leaf in leaves):
+                return self.function(*arguments, **named)
+            accepted = [accept(leaf, lambda i=i: (self.name, self._paths(given)[i])) for i, leaf in enumerate(leaves)]  # type: ignore[misc]
+            leaves = [array for array, _ in accepted]
+            signature = Signature(structure, given.statics, tuple([kind for _, kind in accepted]))
+            shapes = tuple([array.shape for array in leaves])
+            known = self._found.get((signature, shapes))
+            if known is None:
+                quick = [key] if key is not None else []
+                quick += [looks] if not named and not self._static_at and (looks := _looks(arguments)) is not None else []
+                known = self._find(given, signature, shapes, [(signature, shapes), *quick])
         next(self._calls)
-        return known[0].run(arrays, known[1])
+        return known[0].run(leaves, known[1])
 
     def _split(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Given:
         if named:  # f(x, y=1) and f(x, 1) are one call
@@ -142,7 +154,7 @@ class Jitted:
                 raise TypeError(f"{self.name}() {error}") from None
             arguments, named = bound.args, bound.kwargs
         if not self._static_names and not self._static_at:
-            return _Given(list(arguments), named, (), {})
+            return _Given(arguments, named, (), {})
         values: dict[int | str, Any] = {i: v for i, v in enumerate(arguments) if i in self._static_at}
         values |= {n: v for n, v in named.items() if n in self._static_names}
         for place, value in values.items():
@@ -154,7 +166,7 @@ class Jitted:
                     "hashable, as a tuple is; or trace it"
                 ) from None
         statics = tuple((place, type(v), v) for place, v in values.items())
-        positional = [v for i, v in enumerate(arguments) if i not in values]
+        positional = tuple([v for i, v in enumerate(arguments) if i not in values])
         return _Given(positional, {n: v for n, v in named.items() if n not in values}, statics, values)
 
     def _name(self, place: int | str) -> str:
@@ -171,9 +183,9 @@ class Jitted:
         return [path for name, value in self._arguments(given).items() for path, _ in paths(value, name)]
 
     # ------------------------------------------------------------ building
-    def _find(self, given: _Given, signature: Signature, shapes: tuple[tuple[int, ...], ...]) -> tuple[Compiled, Mapping[str, int]]:
+    def _find(self, given: _Given, signature: Signature, shapes: tuple[tuple[int, ...], ...], keys: Sequence[Any]) -> _Found:
         ways = self._paths(given)
-        declared = self._declared.of(self._arguments(given), ways, [len(s) for s in shapes])
+        declared = Declared(self.name, self._dims, self._bounds).of(self._arguments(given), ways, [len(s) for s in shapes])
         bind(self.name, ways, declared, shapes)
         with self._lock:
             variants = self._programs.setdefault(signature, _Variants())
@@ -186,9 +198,10 @@ class Jitted:
                     found = compiled, compiled.program.bind(shapes)
                     self._keep(signature, variants, compiled)
         with self._lock:
-            while len(self._found) >= MAX_SHAPES:
-                self._found.pop(next(iter(self._found)))
-            self._found[signature, shapes] = found
+            for key in keys:
+                while len(self._found) >= MAX_SHAPES:
+                    self._found.pop(next(iter(self._found)))
+                self._found[key] = found
         return found
 
     def _keep(self, signature: Signature, variants: _Variants, compiled: Compiled) -> None:
@@ -196,7 +209,7 @@ class Jitted:
             self._builds += 1
             variants.compiled = (*variants.compiled, compiled)
             self._built.append((signature, compiled))
-            while len(self._built) > MAX_PROGRAMS:
+            while len(self._built) > self._cache_size:
                 old, gone = self._built.pop(0)
                 kept = self._programs[old]
                 kept.compiled = tuple(c for c in kept.compiled if c is not gone)
@@ -204,28 +217,29 @@ class Jitted:
                     del self._programs[old]
                 self._found = {key: value for key, value in self._found.items() if value[0] is not gone}
 
-    def _trace(self, given: _Given, signature: Signature, shapes: Sequence[Sequence[Any]]) -> Program:
-        """A run for arrays of these shapes, some of whose sizes may not be known (strings and Dims, where there is a specification only)."""
+    def _trace(self, given: _Given, signature: Signature, shapes: Sequence[Sequence[Any]], specified: Sequence[int] = ()) -> Program:
+        """A run for arrays of these shapes. Of the leaves `specified` only the shape is known, whose ints are fixed and whose other axes may have
+        any size."""
         ways = self._paths(given)
         names = _names(ways)
-        declared = self._declared.of(self._arguments(given), ways, [len(s) for s in shapes])
-        sizes: dict[str, int] = {}
-        if any(not isinstance(s, int) for shape in shapes for s in shape):
-            declared = [
-                tuple(
-                    size if isinstance(s, int) else self._declared.size(path, axis, s)
-                    for axis, (size, s) in enumerate(zip(axes, shape, strict=True))
-                )
-                for path, axes, shape in zip(ways, declared, shapes, strict=True)
-            ]
-        else:
-            sizes = bind(self.name, ways, declared, shapes)
-        if self._declared.dims == "fixed":
+        said = Declared(self.name, self._dims, self._bounds)
+        declared = said.of(self._arguments(given), ways, [len(s) for s in shapes])
+        for i in specified:
+            declared[i] = tuple(said.size(ways[i], axis, size) for axis, size in enumerate(shapes[i]))
+        known = [i for i in range(len(ways)) if i not in specified]
+        sizes = bind(self.name, [ways[i] for i in known], [declared[i] for i in known], [shapes[i] for i in known])
+        if self._dims == "fixed":
             declared = [
                 tuple(s if size is None else size for size, s in zip(axes, shape, strict=True))
                 for axes, shape in zip(declared, shapes, strict=True)
             ]
         whole = complete(names, declared, shapes, sizes, {*names, *sizes})
+        origins = {
+            size.name: f"axis {i} of {path}"
+            for path, shape in reversed(list(zip(ways, whole, strict=True)))
+            for i, size in enumerate(shape)
+            if isinstance(size, Dim)
+        }
         places = {i: v for i, v in given.values.items() if isinstance(i, int)}
         keywords = {n: v for n, v in given.values.items() if isinstance(n, str)}
 
@@ -237,7 +251,7 @@ class Jitted:
             return self.function(*positional, **keyword, **keywords)
 
         def run(whole: list[tuple[Size, ...]]) -> Program:
-            return trace(self.name, call, signature, ways, names, whole, sizes)
+            return trace(self.name, call, signature, ways, names, whole, sizes, origins)
 
         return _settled(run, whole, sizes)
 
@@ -245,22 +259,23 @@ class Jitted:
         """The graph for arguments like these, which may be `ArraySpec`s. Nothing is compiled yet."""
         given = self._split(arguments, named)
         leaves, structure = take_apart((given.positional, given.keyword))
-        shapes, kinds = [], []
+        shapes, kinds, specified = [], [], []
         for i, leaf in enumerate(leaves):
             if isinstance(leaf, ArraySpec):
+                specified.append(i)
                 shapes.append(leaf.shape)
                 kinds.append(kind_of(leaf.dtype.numpy, len(leaf.shape), lambda: (self.name, "")))
             else:
                 array, kind = accept(leaf, lambda i=i: (self.name, self._paths(given)[i]))  # type: ignore[misc]
                 shapes.append(array.shape)
                 kinds.append(kind)
-        return Lowered(self._trace(given, Signature(structure, given.statics, tuple(kinds)), shapes), self._options)
+        return Lowered(self._trace(given, Signature(structure, given.statics, tuple(kinds)), shapes, specified), self._options)
 
     # ------------------------------------------------------------ questions
     def cache_info(self) -> CacheInfo:
         """How many calls found their code, how many builds there were, and how many are kept."""
         calls = int(repr(self._calls)[len("count(") : -1])
-        return CacheInfo(max(calls - self._builds, 0), self._builds, MAX_PROGRAMS, len(self._built))
+        return CacheInfo(max(calls - self._builds, 0), self._builds, self._cache_size, len(self._built))
 
     @property
     def compilations(self) -> int:
@@ -297,13 +312,27 @@ def _settled(run: Callable[[list[tuple[Size, ...]]], Program], shapes: list[tupl
         program = run(joined)
 
 
-def _serving(variants: _Variants, shapes: Sequence[Sequence[int]]) -> tuple[Compiled, Mapping[str, int]] | None:
+def _serving(variants: _Variants, shapes: Sequence[Sequence[int]]) -> _Found | None:
     for compiled in variants.compiled:
         try:
             return compiled, compiled.program.bind(shapes)
         except CallError:
             continue
     return None
+
+
+def _looks(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What arrays and numbers look like, sizes too; None where there is anything else."""
+    parts: list[Any] = []
+    for value in arguments:
+        kind = type(value)
+        if kind is np.ndarray:
+            parts += (value.dtype, value.shape)
+        elif kind is float or kind is int or kind is bool:
+            parts.append(kind)
+        else:
+            return None
+    return tuple(parts)
 
 
 def _names(ways: Sequence[str]) -> list[str]:
@@ -330,17 +359,27 @@ def jit(
     bounds: Bounds | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    cache_size: int = 256,
     **options: Any,
 ) -> Any:
     """The function, compiled. As `@jit` or `@jit(...)`.
 
     `dims`: "auto" (each axis may have any size, and one build serves all), "fixed" (a build for each set of sizes), or names and sizes by
     argument, such as {"x": ("N", 784)}; None and arguments that are not named are "auto". `bounds`: lower and upper bounds by name. `static_argnums`
-    and `static_argnames` name arguments that are Python values, a build for each. Other options are those of `CompiledGraph`.
+    and `static_argnames` name arguments that are Python values, a build for each. `cache_size` builds are kept, the oldest are forgotten. Other
+    options are those of `CompiledGraph`.
     """
 
     def wrap(function: Callable[..., Any]) -> Jitted:
-        return Jitted(function, dims=dims, bounds=bounds, static_argnums=static_argnums, static_argnames=static_argnames, options=options)
+        return Jitted(
+            function,
+            dims=dims,
+            bounds=bounds,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            cache_size=cache_size,
+            options=options,
+        )
 
     return wrap if function is None else wrap(function)
 
