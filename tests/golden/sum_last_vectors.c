@@ -19,18 +19,22 @@ static float k0_fold1_block(int64_t first, int64_t last, const float *restrict x
   int64_t i = first;
   f32x16 a0 = tj_splat_f32x16(-0.0f), a1 = a0, a2 = a0, a3 = a0;
   for (; i + 64 <= last; i += 64) {
-    a0 = TJ_COMBINE_add(f32x16, a0, k0_element1_lanes(i, x0, dim_M, i0));
-    a1 = TJ_COMBINE_add(f32x16, a1, k0_element1_lanes(i + 16, x0, dim_M, i0));
-    a2 = TJ_COMBINE_add(f32x16, a2, k0_element1_lanes(i + 32, x0, dim_M, i0));
-    a3 = TJ_COMBINE_add(f32x16, a3, k0_element1_lanes(i + 48, x0, dim_M, i0));
+    const f32x16 e0 = k0_element1_lanes(i, x0, dim_M, i0);
+    a0 = TJ_COMBINE_add(f32x16, a0, e0);
+    const f32x16 e1 = k0_element1_lanes(i + 16, x0, dim_M, i0);
+    a1 = TJ_COMBINE_add(f32x16, a1, e1);
+    const f32x16 e2 = k0_element1_lanes(i + 32, x0, dim_M, i0);
+    a2 = TJ_COMBINE_add(f32x16, a2, e2);
+    const f32x16 e3 = k0_element1_lanes(i + 48, x0, dim_M, i0);
+    a3 = TJ_COMBINE_add(f32x16, a3, e3);
   }
-  if (i < last) a0 = TJ_COMBINE_add(f32x16, a0, i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0));
+  if (i < last) { const f32x16 e0 = i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0); a0 = TJ_COMBINE_add(f32x16, a0, e0); }
   i += 16;
-  if (i < last) a1 = TJ_COMBINE_add(f32x16, a1, i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0));
+  if (i < last) { const f32x16 e1 = i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0); a1 = TJ_COMBINE_add(f32x16, a1, e1); }
   i += 16;
-  if (i < last) a2 = TJ_COMBINE_add(f32x16, a2, i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0));
+  if (i < last) { const f32x16 e2 = i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0); a2 = TJ_COMBINE_add(f32x16, a2, e2); }
   i += 16;
-  if (i < last) a3 = TJ_COMBINE_add(f32x16, a3, i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0));
+  if (i < last) { const f32x16 e3 = i + 16 <= last ? k0_element1_lanes(i, x0, dim_M, i0) : k0_rest1(i, last, x0, dim_M, i0); a3 = TJ_COMBINE_add(f32x16, a3, e3); }
   return tj_halve_add_f32x16(TJ_COMBINE_add(f32x16, TJ_COMBINE_add(f32x16, a0, a2), TJ_COMBINE_add(f32x16, a1, a3)));
 }
 static inline float k0_fold1(const float *restrict x0, int64_t dim_M, int64_t i0) {

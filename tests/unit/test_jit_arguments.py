@@ -176,9 +176,9 @@ def test_other_things_that_are_arrays():
     ("value", "error", "message"),
     [
         (
-            np.zeros(3, np.float16),
+            np.zeros(3, np.int16),
             DtypeError,
-            r"f: argument x has the dtype float16, of which there is none here \(float32, .*pass x.astype",
+            r"f: argument x has the dtype int16, of which there is none here \(float32, .*pass x.astype",
         ),
         (np.zeros(3, complex), DtypeError, "argument x has the dtype complex128"),
         (np.ma.array([1.0]), CallError, "argument x is a MaskedArray, a subclass of numpy.ndarray whose meaning would be lost"),

@@ -117,7 +117,7 @@ GRAPH = {
         r"program: reshape of \(x_0, x_1\) to .* 12 == 10 in this call.*; x_0 is axis 0 of x, x_1 is axis 1 of x",
     ),
     "norm": (lambda x: np.linalg.norm(x, "nuc"), r"of matrices only ord=None and 'fro', got 'nuc'"),
-    "dtype": (lambda x: x.astype(np.float16), r"program: dtype: expected one of float32"),
+    "dtype": (lambda x: x.astype(np.int16), r"program: dtype: expected one of float32"),
     "updates": (lambda x: x.at[::2].set(1), r"x.at\[...\]: a part is named by ints, slices without a step"),
     "index": (lambda x: x[0, 0, 0], r"3 indices for a tensor of rank 2"),
     "split": (lambda x: np.split(x, 0), "split: expected at least 1 part"),

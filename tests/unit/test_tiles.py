@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tjcore as tj
+from tjcore import cpu
 from tjcore.loops import Loop, show_kernel, walk
 
 A, B, C, D = (tj.Dim(name, 0, 300) for name in "ABCD")
@@ -49,3 +50,18 @@ def test_any_order_of_axes(backend: str, perm: tuple[int, ...]) -> None:
     x = tj.input("x", (A, B, C), tj.float64)
     (got,) = tj.CompiledGraph([-x.permute(perm)], backend=backend, threads=2)(x=given)
     assert got.tobytes() == np.ascontiguousarray(-given.transpose(perm)).tobytes()
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(
+    "target", ["generic", *(["x86-64-v3"] if cpu.machine() == "x86_64" and cpu.vector_bytes("native") >= 32 else []), "native"]
+)
+def test_every_element_type_and_register(backend: str, target: str) -> None:
+    rng = np.random.default_rng(7)
+    dtypes = (tj.float32, tj.float64, tj.int32, tj.int64, tj.uint8)
+    names = [tj.input(d.name, (A, B), d) for d in dtypes]
+    graph = tj.CompiledGraph([x.T.minimum(x.dtype.numpy.type(99)) for x in names], backend=backend, target=target)
+    for shape in ((70, 133), (16, 8), (9, 64)):
+        given = {d.name: rng.integers(0, 120, shape).astype(d.numpy) for d in dtypes}
+        for got, x in zip(graph(**given), given.values(), strict=True):
+            assert got.tobytes() == np.minimum(np.ascontiguousarray(x.T), 99).astype(x.dtype).tobytes()

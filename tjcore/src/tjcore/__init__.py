@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from . import errors, functions, nn
 from .dims import Dim, SizeExpr
-from .dtypes import DType, bool_, float32, float64, int32, int64, uint8
+from .dtypes import DType, bool_, float16, float32, float64, int32, int64, uint8
 from .errors import (
     BudgetError,
     CacheError,
@@ -88,6 +88,7 @@ __all__ = [  # noqa: PLE0604 - strings, from another module
     "constant",
     "errors",
     "evaluate_graph",
+    "float16",
     "float32",
     "float64",
     "grad",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from .access import Affine
 from .c_fold import fold_along, rows_loop
 from .c_scalars import combine, identity, literal, scalar_c, vector_c, vector_type
-from .c_tile import TILE, tiled_loop
+from .c_tile import tile_side, tiled_loop
 from .dims import Dim, Size, symbols, to_c
 from .dtypes import DType
 from .errors import InternalError
@@ -293,7 +293,7 @@ class KernelWriter:
         first, last = "0", self.size(stmt.axis.extent)
         out: list[str] = []
         if stmt.share:
-            grain = self.kernel.grain or (SHARE_GRAIN if stmt.lanes else TILE if stmt.tiled else 1)
+            grain = self.kernel.grain or (SHARE_GRAIN if stmt.lanes else tile_side(stmt) if stmt.tiled else 1)
             out += [f"{pad}int64_t first, last;", f"{pad}tj_share(team, {last}, {grain}, &first, &last);"]
             first, last = "first", "last"
         if stmt.tiled:

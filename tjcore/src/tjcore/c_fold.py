@@ -6,15 +6,25 @@ elements are combined is that of `numerics.fold`, whichever way the lanes run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .c_scalars import combine, identity, nothing, vector_type
-from .loops import Fold, IndexOf, Let, Load, LoadAt, Loop, SizeOf, Stmt
+from .c_scalars import combine, identity, literal, nothing, vector_type
+from .loops import Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, SizeOf, Stmt, body_of
 from .numerics import BLOCK_STEPS, lanes_of
 
 if TYPE_CHECKING:
     from .c_body import KernelWriter, Needs
+
+
+_WITHOUT_NAN = {"max": "most", "min": "least"}
+"""What folds floats in one instruction where no NaN comes; that one came is noted aside, and the block's result is then NaN."""
+
+
+ROWS = 5
+"""Rows that a fold across columns takes at a time: each column's partial result is then loaded and stored once for all of them. A block's
+first row is copied, and what is left is a multiple of these."""
 
 
 def call(function: str, *arguments: str) -> str:
@@ -103,23 +113,52 @@ def _vector_block(w: KernelWriter, fold: Fold, element: str, needs: Needs, numbe
         )
     )
 
-    def add(part: int, value: str) -> str:
-        return f"a{part} = {combine(fold.op, fold.dtype, width, f'a{part}', value)};"
+    op = _WITHOUT_NAN[fold.op] if fold.dtype.kind == "float" and fold.op in _WITHOUT_NAN else fold.op
+    aside = op != fold.op
+
+    def add(part: int) -> str:
+        return f"a{part} = {combine(op, fold.dtype, width, f'a{part}', f'e{part}')};"
+
+    def see(part: int, other: int) -> str:
+        return f"seen = tj_see_{v}(seen, e{part}, e{other});"
 
     lines = ["  int64_t i = first;", f"  {v} a0 = tj_splat_{v}({neutral})" + "".join(f", a{p} = a0" for p in range(1, parts)) + ";"]
+    lines += [f"  tj_nans_{v} seen = {{0}};"] * aside
     lines.append(f"  for (; i + {lanes} <= last; i += {lanes}) {{")
-    lines += [f"    {add(p, call(element + '_lanes', f'i + {p * width}' if p else 'i', *given))}" for p in range(parts)]
+    for p in range(parts):
+        lines.append(f"    const {v} e{p} = {call(element + '_lanes', f'i + {p * width}' if p else 'i', *given)};")
+        lines.append(f"    {add(p)}")
+        lines += [f"    {see(p - 1, p)}"] * (aside and p % 2)
     lines.append("  }")
     for p in range(parts):
         full, short = call(element + "_lanes", "i", *given), call(rest, "i", "last", *given)
-        lines.append(f"  if (i < last) {add(p, f'i + {width} <= last ? {full} : {short}')}")
+        note = f" {see(p, p)}" if aside else ""
+        lines.append(f"  if (i < last) {{ const {v} e{p} = i + {width} <= last ? {full} : {short}; {add(p)}{note} }}")
         if p + 1 < parts:
             lines.append(f"  i += {width};")
+    lines += [f"  if (tj_saw_{v}(seen)) return {literal(math.nan, fold.dtype)};"] * aside
     live = [f"a{p}" for p in range(parts)]
     while len(live) > 1:
         half = len(live) // 2
-        live = [combine(fold.op, fold.dtype, width, live[p], live[p + half]) for p in range(half)]
-    return [*lines, f"  return tj_halve_{fold.op}_{v}({live[0]});"]
+        live = [combine(op, fold.dtype, width, live[p], live[p + half]) for p in range(half)]
+    return [*lines, f"  return tj_halve_{op}_{v}({live[0]});"]
+
+
+def definitions(kernels: Iterable[tuple[Kernel, int]]) -> list[str]:
+    """What the kernels, each with its number of lanes, want of fold.h."""
+    found: dict[str, None] = {}
+
+    def visit(stmts: Sequence[Stmt], width: int, across: bool) -> None:
+        for s in stmts:
+            if isinstance(s, Fold):
+                one, many = vector_type(s.dtype, 1), vector_type(s.dtype, width)
+                rows = f"TJ_FOLD_ROWS({s.op}, {many}, {one}, {s.dtype.c}, {width})"
+                found[rows if across else f"TJ_FOLD_TREE({s.op}, {one}, {s.dtype.c})"] = None
+            visit(body_of(s), width, across or (isinstance(s, Loop) and s.lanes))
+
+    for kernel, width in kernels:
+        visit(kernel.body, width, False)
+    return sorted(found)
 
 
 def rows_loop(w: KernelWriter, stmt: Loop, first: str, last: str, pad: str) -> list[str]:
@@ -149,22 +188,29 @@ def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
     needs = _element(w, fold, var, element)
     whole = needs.with_dims(w.needs([fold], {var}))
     c, lanes = fold.dtype.c, lanes_of(fold.dtype.itemsize)
-    block, suffix = lanes * BLOCK_STEPS, f"{fold.op}_{fold.dtype.short}x1"
+    block, suffix = lanes * BLOCK_STEPS, f"{fold.op}_{vector_type(fold.dtype, w.lanes)}"
     k, j = f"i{fold.axis.var}", f"i{var}"
     at = [*([k, j] if fold.axis.var < var else [j, k]), *w.give(needs)]
 
-    def row(keep: bool) -> list[str]:
-        """One row of elements into its lane, or onto what the lane keeps."""
-        one, pad = call(element, *at), "        "
-        out = [f"{pad}int64_t t = 0;"]
+    def rows(count: int, keep: bool) -> list[str]:
+        """`count` rows, `lanes` apart, folded into their lane: onto what it keeps, or as the first of it."""
+        pad, out = "        ", ["        int64_t t = 0;"]
+        steps = [str(n * lanes) for n in range(count)]
+
+        def folded(width: int, kept: str, function: str) -> str:
+            value = kept
+            for n in steps:
+                one = call(function, *(f"{k} + {n}" if place == k and n != "0" else place for place in at))
+                value = combine(fold.op, fold.dtype, width, value, one) if value else one
+            return value
+
         if w.lanes > 1:
             v = vector_type(fold.dtype, w.lanes)
-            many = call(element + "_lanes", *at)
-            many = combine(fold.op, fold.dtype, w.lanes, f"tj_load_{v}(to + t)", many) if keep else many
+            value = folded(w.lanes, f"tj_load_{v}(to + t)" if keep else "", element + "_lanes")
             out.append(f"{pad}for (int64_t {j} = strip; t + {w.lanes} <= width; t += {w.lanes}, {j} += {w.lanes})")
-            out.append(f"{pad}  tj_store_{v}(to + t, {many});")
-        one = combine(fold.op, fold.dtype, 1, "to[t]", one) if keep else one
-        return [*out, f"{pad}for (int64_t {j} = strip + t; t < width; t++, {j}++) to[t] = {one};"]
+            out.append(f"{pad}  tj_store_{v}(to + t, {value});")
+        value = folded(1, "to[t]" if keep else "", element)
+        return [*out, f"{pad}for (int64_t {j} = strip + t; t < width; t++, {j}++) to[t] = {value};"]
 
     parameters = [f"{c} *{w.dialect.restrict} out", "int64_t strip", "int64_t width", *w.declare(whole)]
     lines = [
@@ -175,14 +221,22 @@ def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
         "  tree.count = tree.top = 0;",
         f"  for (int64_t first = 0; first < count; first += {block}) {{",
         f"    const int64_t last = first + {block} < count ? first + {block} : count;",
-        f"    for (int64_t {k} = first; {k} < last; {k}++) {{",
-        f"      {c} *to = lane[({k} - first) % {lanes}];",
-        f"      if ({k} - first < {lanes}) {{",
-        *row(False),
-        "      } else {",
-        *row(True),
-        "      }",
+        f"    for (int64_t {k} = first; {k} < last && {k} < first + {lanes}; {k}++) {{",
+        f"      {c} *to = lane[{k} - first];",
+        *(line[2:] for line in rows(1, False)),
         "    }",
+        f"    for (int64_t step = first + {lanes}; step < last; step += {ROWS * lanes})",
+        f"      for (int64_t row = step; row < step + {lanes} && row < last; row++) {{",
+        f"        {c} *to = lane[row - step];",
+        f"        int64_t {k} = row;",
+        f"        if ({k} + {(ROWS - 1) * lanes} < last) {{",
+        *("  " + line for line in rows(ROWS, True)),
+        f"          {k} = last;",
+        "        }",
+        f"        for (; {k} < last; {k} += {lanes}) {{",
+        *("  " + line for line in rows(1, True)),
+        "        }",
+        "      }",
         f"    tj_halve_rows_{suffix}(lane, {lanes}, last - first < {lanes} ? last - first : {lanes}, width);",
         f"    if (count <= {block}) {{",
         "      for (int64_t t = 0; t < width; t++) out[t] = lane[0][t];",

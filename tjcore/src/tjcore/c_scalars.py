@@ -69,9 +69,11 @@ _UNSIGNED = {"int32_t": "uint32_t", "int64_t": "uint64_t", "uint8_t": "uint32_t"
 
 def _cast(to: DType, of: DType) -> Form:
     """A conversion: from lanes.h; floats go to uint8 through int32."""
-    source, target = _name(of), _name(to)
+    source, target = element_name(of), element_name(to)
     if to.kind == "bool":
         return Form("{0} != 0", "{0}" if of.kind == "bool" else "tj_{bool_from_mask}(tj_ne_{v}({0}, tj_splat_{v}(0)))")
+    if to.storage or of.storage:
+        return Form(*[f"tj_{to.short}_from_{of.short}x{{w}}({{0}})"] * 2)
     if source == target:
         return Form("{0}", "{0}")
     if target == "u8" and of.kind == "float":
@@ -114,12 +116,13 @@ def header(op: str, dtype: DType) -> str | None:
     return function.header(dtype.short) if function else None
 
 
-def _name(dtype: DType) -> str:
-    return "u8" if dtype.kind == "bool" else dtype.short  # a bool is kept in a byte
+def element_name(dtype: DType) -> str:
+    """An element type as the headers name it: a bool is kept in a byte, a float of 16 bits in the integer that holds its bits."""
+    return "u8" if dtype.kind == "bool" else "u16" if dtype.storage else dtype.short
 
 
 def vector_type(dtype: DType, lanes: int) -> str:
-    return f"{_name(dtype)}x{lanes}"
+    return f"{element_name(dtype)}x{lanes}"
 
 
 def literal(value: float, dtype: DType) -> str:

@@ -7,16 +7,17 @@ vector widths and tile sizes are left to the headers, sizes are named, floats ar
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from . import __version__
 from .c_body import KernelWriter
 from .c_constants import lift_constants
 from .c_contract import contract
 from .c_entry import dim_names, entry, kernel_dims
+from .c_fold import definitions
 from .c_scalars import header
 from .dims import C_HELPERS, Dim
-from .loops import Contract, Kernel, Let, Loop, Program, Stmt, walk
+from .loops import Contract, Kernel, Let, Load, LoadAt, Loop, Program, Stmt, walk
 from .ops import show_shape
 from .toolchain import Dialect
 
@@ -46,7 +47,7 @@ def render_program(program: Program, dialect: Dialect) -> str:
     program = lifted.program
     statements = [s for kernel in program.kernels for s in walk(kernel.body)]
     names = dim_names(program.dims)
-    widths = {KernelWriter(kernel, dialect, names.__getitem__).lanes for kernel in program.kernels}
+    widths = {kernel: KernelWriter(kernel, dialect, names.__getitem__).lanes for kernel in program.kernels}
     body = [render_kernel(kernel, dialect, program.dims) for kernel in program.kernels]
     body.append(entry(lifted, dialect, names))
     parts = [_banner(program, dialect), _includes(statements, dialect, widths)]
@@ -79,16 +80,20 @@ def _banner(program: Program, dialect: Dialect) -> str:
 _ROLES = {"input": "in ", "output": "out", "temporary": "tmp"}
 
 
-def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: set[int]) -> str:
+def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: Mapping[Kernel, int]) -> str:
     lines = []
     if dialect.prelude:
         lines.append(dialect.prelude)
     lines.append('#include "tj.h"')
     headers = {header(s.op, s.dtype) for s in statements if isinstance(s, Let)} - {None}
-    for lanes in sorted(widths | {1}):
+    if any(s.dtype.storage for s in statements if isinstance(s, (Load, LoadAt, Let))):
+        headers.add("narrow.h")
+    for lanes in sorted({*widths.values(), 1}):
         lines += ["#undef TJ_LANES", f"#define TJ_LANES {lanes}", '#include "lanes.h"']
         lines += [f'#include "{name}"' for name in sorted(h for h in headers if h)]
-    lines.append('#include "fold.h"')
+    lines += ['#include "fold.h"', *definitions(widths.items())]
+    if any(isinstance(s, Loop) and s.tiled for s in statements):
+        lines.append('#include "transpose.h"')
     if any(isinstance(s, Contract) for s in statements):
         lines.append('#include "support.h"')
     return "\n".join(lines) + "\n"

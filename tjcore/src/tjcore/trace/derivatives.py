@@ -77,7 +77,7 @@ def value_and_grad(output: Any, wrt: Any = 0, *, argnums: Places | None = None, 
         found = variables.put(slopes)
         return value, found[0] if isinstance(places, int) else tuple(found)
 
-    derive.__wrapped__ = output  # type: ignore[attr-defined] - whose arguments have names
+    derive.__wrapped__ = output  # type: ignore[attr-defined]
     compiled = jit(_called(derive, what))
 
     @wraps(output)

@@ -2,7 +2,7 @@
    sizes that the target's registers have. Included once by lanes.h, only by compilers with GNU vector types.
 
    Out: the types for 2 to 32 lanes; TJ_VECTOR_BYTES, the widest register; TJ_HAS_FMA and TJ_HAS_ROUND; and for each
-   size up to TJ_VECTOR_BYTES the functions tj_hw_{fma,sqrt,rint,floor,ceil,trunc,least,most,scale}_<type>xN, tj_hw_any_i32xN, tj_hw_stream_f32xN. On x86
+   size up to TJ_VECTOR_BYTES the functions tj_hw_{fma,sqrt,rint,floor,ceil,trunc,least,most,scale,nans}_<type>xN, tj_hw_any_i32xN, tj_hw_stream_f32xN. On x86
    the compiler's own builtins are used instead of immintrin.h, which takes longer to read than a kernel takes to compile. */
 
 #define TJ_VECTOR_TYPE(NAME, T, N)                                                                     \

@@ -31,6 +31,9 @@
 TJ_EACH(f32x4, 4, float, f)
 TJ_EACH(f64x2, 2, double, )
 
+TJ_INLINE i32x4 tj_hw_nans_f32x4(f32x4 a, f32x4 b) { return (a != a) | (b != b); }
+TJ_INLINE i64x2 tj_hw_nans_f64x2(f64x2 a, f64x2 b) { return (a != a) | (b != b); }
+
 TJ_INLINE f32x4 tj_hw_scale_f32x4(f32x4 x, f32x4 n) {
   i32x4 e = (i32x4)(n + 0x1.8p23f) - 0x4b400000, half = e >> 1;
   return x * (f32x4)((half + 127) << 23) * (f32x4)((e - half + 127) << 23);

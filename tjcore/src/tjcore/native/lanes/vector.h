@@ -68,11 +68,12 @@
   TJ_OVER2(TJ_FN(tj_least_##NAME), HW(least_##NAME), V, PART)                                          \
   TJ_OVER2(TJ_FN(tj_most_##NAME), HW(most_##NAME), V, PART)                                            \
   TJ_OVER2(TJ_FN(tj_scale_##NAME), HW(scale_##NAME), V, PART)                                          \
+  /* The cheap kind with its operands exchanged is right but for a NaN in b. */                          \
   TJ_INLINE V TJ_FN(tj_min_##NAME)(V a, V b) {                                                         \
-    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_le_##NAME)(a, b) | TJ_FN(tj_ne_##NAME)(a, a), a, b);       \
+    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_ne_##NAME)(b, b), b, TJ_FN(tj_least_##NAME)(b, a));        \
   }                                                                                                    \
   TJ_INLINE V TJ_FN(tj_max_##NAME)(V a, V b) {                                                         \
-    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_ge_##NAME)(a, b) | TJ_FN(tj_ne_##NAME)(a, a), a, b);       \
+    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_ne_##NAME)(b, b), b, TJ_FN(tj_most_##NAME)(b, a));         \
   }
 #define TJ_INTS(NAME, V)                                                                               \
   TJ_INLINE V TJ_FN(tj_min_##NAME)(V a, V b) { return TJ_FN(tj_select_##NAME)(TJ_FN(tj_lt_##NAME)(a, b), a, b); } \
@@ -221,6 +222,32 @@ TJ_INLINE int TJ_FN(tj_any_i64)(TJ_I64 mask) {
   return tj_hw_any_i32x16((i32x16)x.part[0]);
 #endif
 }
+
+/* NaN met on the way: tj_see notes whether a or b holds one, tj_saw tells whether any did. The notes begin as {0}. */
+#if TJ_LANES >= 8
+#define TJ_NANS(NAME, V, PART, NOTE, SAW)                                                              \
+  typedef NOTE TJ_FN(tj_nans_##NAME);                                                                  \
+  TJ_INLINE NOTE TJ_FN(tj_see_##NAME)(NOTE seen, V a, V b) {                                           \
+    TJ_PARTS(V, TJ_CAT(NAME##x, PART)) x, y;                                                           \
+    x.v = a; y.v = b;                                                                                  \
+    TJ_UNROLL for (unsigned i = 0; i < sizeof x / sizeof x.part[0]; i++)                               \
+      seen |= TJ_CAT(tj_hw_nans_##NAME##x, PART)(x.part[i], y.part[i]);                                \
+    return seen;                                                                                       \
+  }                                                                                                    \
+  TJ_INLINE int TJ_FN(tj_saw_##NAME)(NOTE seen) { return SAW; }
+#if TJ_VECTOR_BYTES >= 64
+TJ_NANS(f32, TJ_F32, TJ_PART4, int, seen != 0)
+TJ_NANS(f64, TJ_F64, TJ_PART8, int, seen != 0)
+#else
+TJ_NANS(f32, TJ_F32, TJ_PART4, TJ_CAT(i32x, TJ_PART4), TJ_CAT(tj_hw_any_i32x, TJ_PART4)(seen))
+#if TJ_VECTOR_BYTES == 32
+TJ_NANS(f64, TJ_F64, TJ_PART8, i64x4, tj_hw_any_i32x8((i32x8)seen))
+#else
+TJ_NANS(f64, TJ_F64, TJ_PART8, i64x2, tj_hw_any_i32x4((i32x4)seen))
+#endif
+#endif
+#undef TJ_NANS
+#endif
 
 /* Stores that pass by the cache where the target has them; p must be aligned to the size of the vector. Call tj_stream_fence()
    after the last one, before another thread reads. */

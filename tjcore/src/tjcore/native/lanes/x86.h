@@ -140,6 +140,19 @@ TJ_EXTREMES_512(f32x16, i32x16, ps512)
 TJ_EXTREMES_512(f64x8, i64x8, pd512)
 #endif
 
+/* whether a or b is NaN, lane by lane; AVX-512 gives a number with a bit for each lane */
+#if TJ_VECTOR_BYTES >= 64
+TJ_INLINE int tj_hw_nans_f32x16(f32x16 a, f32x16 b) { return (uint16_t)__builtin_ia32_cmpps512_mask(a, b, 3, -1, 4); }
+TJ_INLINE int tj_hw_nans_f32x8(f32x8 a, f32x8 b) { return (uint8_t)__builtin_ia32_cmpps256_mask(a, b, 3, -1); }
+TJ_INLINE int tj_hw_nans_f64x8(f64x8 a, f64x8 b) { return (uint8_t)__builtin_ia32_cmppd512_mask(a, b, 3, -1, 4); }
+#elif TJ_VECTOR_BYTES >= 32
+TJ_INLINE i32x8 tj_hw_nans_f32x8(f32x8 a, f32x8 b) { return (i32x8)__builtin_ia32_cmpps256(a, b, 3); }
+TJ_INLINE i64x4 tj_hw_nans_f64x4(f64x4 a, f64x4 b) { return (i64x4)__builtin_ia32_cmppd256(a, b, 3); }
+#else
+TJ_INLINE i32x4 tj_hw_nans_f32x4(f32x4 a, f32x4 b) { return (i32x4)__builtin_ia32_cmpunordps(a, b); }
+TJ_INLINE i64x2 tj_hw_nans_f64x2(f64x2 a, f64x2 b) { return (i64x2)__builtin_ia32_cmpunordpd(a, b); }
+#endif
+
 /* x * 2^n: AVX-512 has an instruction. Otherwise the power of two is multiplied in two halves, which rounds once as well:
    at most one of the two products can be inexact. */
 #if TJ_VECTOR_BYTES >= 64
