@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from .build import Built, build
 from .dims import Constraint
 from .direct import OUT, Direct, Prepared, Record, maker
+from .drawing import Drawing, draw
 from .dump import dump_plan, dump_source
 from .errors import CallError
-from .explain import Drawing, Explanation, draw, explain
+from .explain import Explanation, explain
 from .graph import Expr, held
 from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
