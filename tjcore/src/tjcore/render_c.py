@@ -7,7 +7,7 @@ vector widths and tile sizes are left to the headers, sizes are named, floats ar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from . import __version__
 from .c_body import KernelWriter
@@ -47,10 +47,10 @@ def render_program(program: Program, dialect: Dialect) -> str:
     program = lifted.program
     statements = [s for kernel in program.kernels for s in walk(kernel.body)]
     names = dim_names(program.dims)
-    widths = {kernel: KernelWriter(kernel, dialect, names.__getitem__).lanes for kernel in program.kernels}
+    writers = [KernelWriter(kernel, dialect, names.__getitem__) for kernel in program.kernels]
     body = [render_kernel(kernel, dialect, program.dims) for kernel in program.kernels]
     body.append(entry(lifted, dialect, names))
-    parts = [_banner(program, dialect), _includes(statements, dialect, widths)]
+    parts = [_banner(program, dialect), _includes(statements, dialect, writers)]
     if any(re.search(r"\btj_(floordiv|floormod|min|max)\(", text) for text in body):
         parts.append(C_HELPERS)
     if any("tj_at(" in text for text in body):
@@ -80,16 +80,16 @@ def _banner(program: Program, dialect: Dialect) -> str:
 _ROLES = {"input": "in ", "output": "out", "temporary": "tmp"}
 
 
-def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: Mapping[Kernel, int]) -> str:
+def _includes(statements: Sequence[Stmt], dialect: Dialect, writers: Sequence[KernelWriter]) -> str:
     lines = []
     if dialect.prelude:
         lines.append(dialect.prelude)
     lines.append('#include "tj.h"')
     headers = {header(s.op, s.dtype) for s in statements if isinstance(s, Let)} - {None}
-    for lanes in sorted({*widths.values(), 1}):
+    for lanes in sorted({1, *(w.lanes for w in writers)}):
         lines += ["#undef TJ_LANES", f"#define TJ_LANES {lanes}", '#include "lanes.h"']
         lines += [f'#include "{name}"' for name in sorted(h for h in headers if h)]
-    lines += ['#include "fold.h"', *definitions(widths.items())]
+    lines += ['#include "fold.h"', *definitions(writers)]
     if any(isinstance(s, Loop) and s.tiled for s in statements):
         lines.append('#include "transpose.h"')
     if any(isinstance(s, Contract) for s in statements):
