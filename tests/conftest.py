@@ -8,6 +8,8 @@ import sys
 import tempfile
 from importlib.util import find_spec
 
+from hypothesis import settings
+
 # From the repository's root an uninstalled tjcore still "imports": as an empty namespace, made of the folder of that name.
 _found = find_spec("tjcore")
 if _found is None or _found.origin is None:
@@ -16,6 +18,10 @@ if _found is None or _found.origin is None:
         "Run `make test`, which sets up .venv and runs the tests there; or install it here (pip 25.1 or newer):\n"
         "    python -m pip install -e './tjcore[cli]' -e ./tjbackend_gcc -e ./tjbackend_clang --group test"
     )
+
+# A busy machine is no failure: how long an example takes is not what these tests promise.
+settings.register_profile("tjcore", deadline=None)
+settings.load_profile("tjcore")
 
 # Tests neither use nor fill the user's own cache. Workers of pytest-xdist inherit the variable, so they share their controller's folder.
 if "TENSORJIT_CACHE_DIR" not in os.environ:

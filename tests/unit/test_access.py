@@ -71,7 +71,7 @@ def chains_of_views(draw):
 
 
 @given(chains_of_views())
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150, derandomize=True, database=None)
 def test_views_read_what_numpys_views_read(node):
     base, got = places(node)
     np.testing.assert_array_equal(got, numpy_of(node, base))

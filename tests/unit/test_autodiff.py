@@ -7,8 +7,9 @@ import pytest
 
 from tjcore import Dim, compile_plan, constant, evaluate_graph, float32, float64, grad, input
 from tjcore.conformance.opcases import LETTERS
-from tjcore.graph import apply, toposort
+from tjcore.graph import apply
 from tjcore.ops import OPS
+from tjcore.traversal import toposort
 
 N = Dim("N", 1, 64)
 POINTS = {  # where each function is smooth and finite, away from its edges

@@ -81,3 +81,27 @@ def test_refusals():
     }.items():
         with pytest.raises(GraphError, match=message):
             make()
+
+
+@pytest.mark.parametrize("backend", ["reference", "gcc", "clang"])
+def test_a_channel_for_each_filter_has_the_bits_of_the_product(backend):
+    """A second channel of zeros makes it a product: fma(0, 0, acc) leaves every chain as it is."""
+    x, w = tj.input("x", (B, 3, H, 9)), tj.input("w", (3, 1, 3, 2))
+    both = x.expand_dims(2).broadcast_to((B, 3, 2, H, 9)).reshape((B, 6, H, 9))
+    weights = tj.concat([w, w * 0], axis=1)
+    for stride, padding, dilation in ((1, 1, 1), (2, 1, 1), (1, 2, 2)):
+        setting = {"stride": stride, "padding": padding, "dilation": dilation, "groups": 3}
+        f = CompiledGraph([nn.conv(x, w, **setting).relu(), nn.conv(both, weights, **setting).relu()], backend=backend)
+        r = np.random.default_rng(1)
+        for b, h in ((1, 5), (3, 12), (2, 40)):
+            one, two = f(x=r.standard_normal((b, 3, h, 9), np.float32), w=r.standard_normal((3, 1, 3, 2), np.float32))
+            np.testing.assert_array_equal(one, two)
+
+
+def test_what_follows_a_convolution_is_its_epilogue():
+    x, w, b = tj.input("x", (B, 4, H, 9)), tj.input("w", (8, 4, 3, 2)), tj.input("b", (8, 1, 1))
+    plan = tj.compile_plan([(nn.conv(x, w, padding=1) + b).relu()])
+    assert [k.ops[-1] for k in plan.kernels] == ["concat", "transpose", "relu"]
+    assert "matmul" in plan.kernels[-1].ops
+    depthwise = tj.compile_plan([nn.conv(x, tj.input("d", (4, 1, 3, 3)), padding=1, groups=4).relu()])
+    assert [k.ops[-1] for k in depthwise.kernels] == ["concat", "relu"]

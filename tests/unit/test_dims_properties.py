@@ -21,7 +21,7 @@ ALL = {"A": A, "B": B, "C": C}
 POINTS = [dict(zip("ABC", sizes, strict=True)) for sizes in itertools.product(range(1, 5), range(4), range(2, 6))]
 DIVISORS = ["A", "C", 1, 2, 3, 4, 6, ("+", "A", "B"), ("*", 2, "C"), ("*", "A", "C"), ("+", ("*", 2, "B"), 1), ("max", "B", 2)]
 
-QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+QUICK = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 leaves = st.sampled_from(["A", "B", "C"]) | st.integers(-9, 9)
 

@@ -49,7 +49,7 @@ def test_loops_say_what_is_shared_and_what_takes_lanes():
 
 @pytest.mark.toolchain
 def test_a_compiled_graph_explains_itself():
-    f = CompiledGraph(model())
+    f = CompiledGraph(model(), reuse=True)
     assert str(f.explain()) == str(explain(f.plan)) and "at N=7" in str(f.explain(N=7))
     assert f.draw_memory(N=7) == drawing(7)
     with pytest.raises(CallError, match=r"explain: expected N in 1\.\.64, got 65"):
@@ -137,7 +137,8 @@ def run(*arguments):
     return click_testing.CliRunner().invoke(main, ["explain", *map(str, arguments)])
 
 
-def test_the_command_reads_a_graph_from_a_file(tmp_path):
+def test_the_command_reads_a_graph_from_a_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("TENSORJIT_REUSE", "1")
     file = tmp_path / "model.tj"
     file.write_text(show_graph(model()), encoding="utf-8")
     plain = run(file)

@@ -10,8 +10,9 @@ import pytest
 import tjcore as tj
 from tjcore import Dim, constant, float64, input, int32, matmul
 from tjcore.conformance import opcases
-from tjcore.graph import apply, size_of, toposort
+from tjcore.graph import apply, size_of
 from tjcore.ops import OPS, broadcast_shapes, same
+from tjcore.traversal import toposort
 
 N, M = Dim("N", 1, 8), Dim("M", 1, 8)
 x, y, w = input("x", (N, 3)), input("y", (N, 3)), input("w", (3, M))

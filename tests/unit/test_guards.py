@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tjcore import CallError, CompiledGraph, Dim, DtypeError, input, int32
-from tjcore.graph import toposort
 from tjcore.guards import Guards
+from tjcore.traversal import toposort
 
 N, M = Dim("N", 1, 8), Dim("M", 0, 8)
 X, Y, Z = input("x", (N, 3)), input("y", (M, N), int32), input("z", (2 * N + 1,))

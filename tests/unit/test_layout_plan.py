@@ -91,3 +91,9 @@ def test_the_number_of_elements():
 def test_what_needs_no_memory_takes_none():
     place = Layout(compile_plan([x + 1])).place((5, 0))
     assert place.total_bytes == 0 and place.offsets == ()
+
+
+def test_more_effort_never_plans_worse_and_less_is_allowed():
+    sizes = (512, 4096)
+    arenas = [Layout(layers(7), effort=effort).place(sizes).temporary_bytes for effort in (0, 60_000, 1_000_000)]
+    assert arenas == sorted(arenas, reverse=True)

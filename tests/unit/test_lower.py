@@ -78,7 +78,7 @@ def test_loops_compute_what_the_graph_means(name, change):
 
 
 @given(sample=random_samples())
-@settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 def test_random_graphs_are_lowered_and_scheduled_without_changing_a_bit(sample):
     sizes = {"P": 3, "Q": 2}
     arrays = sample.arrays(sizes)

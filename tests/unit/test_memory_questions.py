@@ -85,7 +85,7 @@ def brute(asked, name, budget, fixed):
 
 
 @given(st.integers(0, 400_000), st.integers(2, 50))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_largest_size_that_fits(budget, m):
     asked = questions(product())
     want = brute(asked, "N", budget, {"M": m})
@@ -118,7 +118,7 @@ def test_budgets_read_like_the_setting():
 
 @native
 def test_a_refusal_names_the_need_the_biggest_parts_and_what_would_fit():
-    f = CompiledGraph(product(), max_bytes=60_000)
+    f = CompiledGraph(product(), max_bytes=60_000, reuse=True)
     with pytest.raises(BudgetError) as caught:
         f(x=np.ones((200, 50), np.float32), w=np.ones((50, 64), np.float32))
     error, report = caught.value, f.memory(N=200, M=50)

@@ -108,6 +108,29 @@ def test_fma_of_special_values():
     np.testing.assert_array_equal(np.signbit(got[both]), np.signbit(wide[both]))
 
 
+def test_fma_of_float64_neither_overflows_nor_underflows_on_the_way():
+    huge, tiny, least = float(np.finfo(np.float64).max), float(np.finfo(np.float64).smallest_normal), 5e-324
+    cases = [
+        (huge, 1 + 2**-52, -huge, huge * 2**-52),
+        (huge, 2.0, -np.inf, -np.inf),
+        (-huge, 2.0, np.inf, np.inf),
+        (huge, huge, -huge, np.inf),
+        (tiny, 2.0**-30, -least, tiny * 2.0**-30 - least),
+        (least, 0.5, 0.0, 0.0),
+        (-least, 0.5, 0.0, -0.0),
+        (least, 0.75, 0.0, least),
+        (least, 0.5, least, 2 * least),
+        (least, 0.5, 1.0, 1.0),
+        (1 + 2**-52, 1 - 2**-53, -1.0, 2**-53 - 2**-105),
+        (0.0, -1.0, -0.0, -0.0),
+        (0.0, np.inf, 1.0, np.nan),
+    ]
+    a, b, c, want = (np.array(column) for column in zip(*cases, strict=True))
+    got = numerics.fma(a, b, c)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got[:-1]), np.signbit(want[:-1]))
+
+
 SPECIALS = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3.4e38)
 
 

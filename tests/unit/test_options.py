@@ -89,6 +89,7 @@ def test_switch(monkeypatch, text, value):
         ("max_bytes", "64 MeB", "'256 MiB'"),
         ("max_bytes", "-1", "'256 MiB'"),
         ("cache", "maybe", "on or off"),
+        ("plan_effort", "much", "search steps"),
         ("compile_timeout", "0", "above 0"),
         ("compile_timeout", "nan", "above 0"),
     ],
@@ -164,3 +165,14 @@ def test_options_take_what_arguments_leave_open(monkeypatch):
     assert (options.backend, options.backend_source) == ("clang", "environment TENSORJIT_BACKEND")
     assert (options.threads, options.max_bytes, options.target) == (2, 1024, "native")
     assert Options.resolve(backend="tcc").backend_source == "argument"
+
+
+def test_sharing_of_memory_and_the_effort_for_it_are_settings_too(monkeypatch):
+    assert Options.resolve().reuse and Options.resolve(plan_effort=0).plan_effort == 0
+    monkeypatch.setenv("TENSORJIT_REUSE", "0")
+    monkeypatch.setenv("TENSORJIT_PLAN_EFFORT", "1000000")
+    assert (Options.resolve().reuse, Options.resolve().plan_effort) == (False, 1_000_000)
+    assert Options.resolve(reuse=True).reuse
+    for wrong in ({"reuse": "yes"}, {"reuse": 1}, {"plan_effort": -1}, {"plan_effort": 2.5}, {"plan_effort": True}):
+        with pytest.raises(GraphError, match=next(iter(wrong))):
+            Options.resolve(**wrong)

@@ -20,7 +20,8 @@ from tjcore.conformance.compiling import Compile
 from tjcore.conformance.graphs import P, Q, Sample, grow, random_samples, row_axes
 from tjcore.conformance.shrink import shrink
 from tjcore.conformance.values import special
-from tjcore.graph import size_of, toposort
+from tjcore.graph import size_of
+from tjcore.traversal import toposort
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY = [name for name in opening.offered() if name != "reference" and opening.open_backend(name).state == "ready"]
@@ -28,7 +29,6 @@ QUICK = settings(
     max_examples=4,
     derandomize=True,
     database=None,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )

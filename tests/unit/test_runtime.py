@@ -126,7 +126,7 @@ def test_reuse_and_its_absence_in_numbers():
     deep = x
     for _ in range(8):
         deep = (deep @ w + 1).relu()
-    shared, apart = CompiledGraph([deep]), CompiledGraph([deep], reuse=False)
+    shared, apart = CompiledGraph([deep], reuse=True), CompiledGraph([deep], reuse=False)
     assert shared(x=a, w=b)[0].tobytes() == apart(x=a, w=b)[0].tobytes()
     assert shared.last_memory.temporary_bytes < apart.last_memory.temporary_bytes == apart.last_memory.unreused_temporary_bytes
 

@@ -92,7 +92,7 @@ def test_a_product_writes_over_what_is_added_to_it():
     x, w = input("x", (N, 16)), input("w", (16, 16))
     h = layers(x, w, 2)
     outputs = [((h + 1) @ w + h) @ w]
-    shared = CompiledGraph(outputs, threads=2)
+    shared = CompiledGraph(outputs, threads=2, reuse=True)
     added = [k for k in shared.plan.kernels if "matmul" in k.ops and set(k.reads) & set(k.writes)]
     assert len(added) == 1, "the product's last step reads h at the index that it writes"
     arrays = {"x": np.random.default_rng(0).standard_normal((64, 16), np.float32), "w": np.eye(16, dtype=np.float32) * 2}
@@ -140,7 +140,7 @@ def test_branches_run_one_after_another():
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_small_programs_get_the_best_order(data):
     count = data.draw(st.integers(2, 6))
     sizes = data.draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))
@@ -181,7 +181,7 @@ def test_the_order_stays_where_nothing_is_proved():
 
 
 @given(random_samples())
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 def test_never_more_than_in_the_given_order_with_a_buffer_for_each(sample):
     given_plan = compile_plan(sample.outputs, reuse=False)
     plan = compile_plan(sample.outputs)
@@ -193,7 +193,7 @@ def test_never_more_than_in_the_given_order_with_a_buffer_for_each(sample):
 
 
 @given(random_samples(), st.sampled_from([0x00, 0xFF]))
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @native
 def test_bits_are_those_of_unshared_memory(sample, fill):
     with choices.settings(fill=fill):
@@ -206,7 +206,7 @@ def test_bits_are_those_of_unshared_memory(sample, fill):
 
 
 @given(random_samples())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_donating_everything_keeps_the_laws(sample):
     names = [node.arg for node in compile_plan(sample.outputs).inputs]
     compile_plan(sample.outputs, donate=names)  # verify_arrangement looks at it
@@ -277,7 +277,7 @@ def test_steps_and_sizes():
 @native
 def test_a_donated_input_becomes_the_output():
     x, w = input("x", (N, 16)), input("w", (16,))
-    f = CompiledGraph([(x * w + 1).relu()], donate=("x",))
+    f = CompiledGraph([(x * w + 1).relu()], donate=("x",), reuse=True)
     a, v = np.random.default_rng(1).standard_normal((9, 16), np.float32), np.full(16, 3, np.float32)
     want = evaluate_graph(f.plan.outputs, {"x": a.copy(), "w": v}, {"N": 9})[0]
     (got,) = f(x=a, w=v)
@@ -294,7 +294,7 @@ def test_training_steps_write_over_their_state(backend):
     x, w, v = input("x", (N, 8)), input("w", (8, 8)), input("v", (8, 8))
     slope = x.transpose() @ (x @ w)
     moved = v * 0.9 - slope * 0.125
-    f = CompiledGraph([w + moved, moved], donate=("w", "v"), backend=backend)
+    f = CompiledGraph([w + moved, moved], donate=("w", "v"), backend=backend, reuse=True)
     plain = CompiledGraph([w + moved, moved], backend=backend)
     rng = np.random.default_rng(2)
     arrays = {"x": rng.standard_normal((5, 8), np.float32), "w": np.eye(8, dtype=np.float32), "v": np.zeros((8, 8), np.float32)}

@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 from . import errors, functions, nn
 from .autodiff import grad, value_and_grad, vjp
 from .dims import Dim, SizeExpr
-from .dtypes import DType, bool_, float32, float64, int32, int64, uint8
+from .dtypes import DType, bool_, float16, float32, float64, int32, int64, uint8
 from .errors import (
     BudgetError,
     CacheError,
@@ -69,6 +69,7 @@ __all__ = [  # noqa: PLE0604 - strings, from another module
     "constant",
     "errors",
     "evaluate_graph",
+    "float16",
     "float32",
     "float64",
     "grad",

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
 from .errors import GraphError, shown
-from .graph import Expr, constant, toposort
+from .graph import Expr, constant
 from .ops import OPS, same, show_shape
+from .traversal import toposort
 
 Function = Callable[..., Expr]
 

@@ -22,7 +22,6 @@ from . import __version__, child
 from .c_entry import ENTRY
 from .dims import evaluate
 from .errors import CompileError, LoadError
-from .graph import toposort
 from .hookspecs import hookimpl
 from .loops import Program
 from .options import setting
@@ -30,6 +29,7 @@ from .reference import evaluate_graph
 from .render_c import render_program
 from .text import graph_dims, read_graph
 from .toolchain import FFI, Artifact, Library, SourceUnit, Toolchain
+from .traversal import toposort
 
 SHOWN_OUTPUT = 4000
 """How many characters of a compiler's words an error message repeats."""

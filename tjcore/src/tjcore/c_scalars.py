@@ -72,6 +72,8 @@ def _cast(to: DType, of: DType) -> Form:
     source, target = element_name(of), element_name(to)
     if to.kind == "bool":
         return Form("{0} != 0", "{0}" if of.kind == "bool" else "tj_{bool_from_mask}(tj_ne_{v}({0}, tj_splat_{v}(0)))")
+    if to.storage or of.storage:
+        return Form(*[f"tj_{to.short}_from_{of.short}x{{w}}({{0}})"] * 2)
     if source == target:
         return Form("{0}", "{0}")
     if target == "u8" and of.kind == "float":
@@ -115,8 +117,8 @@ def header(op: str, dtype: DType) -> str | None:
 
 
 def element_name(dtype: DType) -> str:
-    """An element type as the headers name it."""
-    return "u8" if dtype.kind == "bool" else dtype.short  # a bool is kept in a byte
+    """An element type as the headers name it: a bool is kept in a byte, a float of 16 bits in the integer that holds its bits."""
+    return "u8" if dtype.kind == "bool" else "u16" if dtype.storage else dtype.short
 
 
 def vector_type(dtype: DType, lanes: int) -> str:

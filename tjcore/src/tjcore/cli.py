@@ -54,18 +54,26 @@ def demo_command(backend: str | None) -> None:
 @click.option("--size", "sizes", multiple=True, metavar="NAME=SIZE", help="The size of a symbol; its upper bound where none is given.")
 @click.option("--no-fuse", is_flag=True, help="Each op a kernel of its own.")
 @click.option("--no-reuse", is_flag=True, help="Each tensor memory of its own.")
+@click.option("--effort", type=int, default=None, help="Search steps that planning the memory may take.")
 @click.option("--threads", type=int, default=None, help="Threads of a call: scratch is there once for each.")
 def explain_command(
-    graph: str, memory: bool, svg: str | None, sizes: Sequence[str], no_fuse: bool, no_reuse: bool, threads: int | None
+    graph: str,
+    memory: bool,
+    svg: str | None,
+    sizes: Sequence[str],
+    no_fuse: bool,
+    no_reuse: bool,
+    effort: int | None,
+    threads: int | None,
 ) -> None:
     """Show the kernels of GRAPH, or its memory. Nothing is built or run.
 
     GRAPH is a file as show_graph writes it, or module:attribute, which is an Expr, a list of them, a CompiledGraph, or a function that
     returns one of these.
     """
-    plan = compile_plan(find_graph(graph), fuse=not no_fuse, reuse=not no_reuse)
-    chosen = options.Options.resolve(threads=threads)
-    layout = Layout(plan, not no_reuse, chosen.threads)
+    chosen = options.Options.resolve(threads=threads, reuse=False if no_reuse else None, plan_effort=effort)
+    plan = compile_plan(find_graph(graph), fuse=not no_fuse, reuse=chosen.reuse)
+    layout = Layout(plan, chosen.reuse, chosen.threads, chosen.plan_effort)
     questions = Questions(layout, plan.symbols, chosen.max_bytes)
     given = questions.complete("explain", {d.name: d.upper for d in plan.symbols} | dict(map(_size, sizes)))
     if not memory and svg is None:

@@ -1,19 +1,24 @@
 """Convolution and pooling, as models use them: windows of the input, multiplied with weights or reduced. In: expressions whose axes are
-(batch, channels, ...space). Out: expressions of the same kind. A convolution is one product: its windows are stored as the rows of a matrix.
+(batch, channels, ...space). Out: expressions of the same kind. A convolution is one product, whose columns are its windows; where every filter
+has one channel to itself it is that product's chain written out, element by element, so the bits are those of the product.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
 from .dims import Size, maximum
 from .errors import GraphError, shown
-from .functions import concat, pad
+from .functions import pad
 from .functions.elementwise import operand
 from .graph import Expr, apply, constant
 from .ops import show_shape
 from .ops.movement import count
+
+MOST_PLACES = 49
+"""Places of a window up to which a convolution of single channels is written out: as many reads in one loop."""
 
 Pairs = Sequence[int | tuple[int, int]]
 
@@ -37,10 +42,15 @@ def _padding(name: str, padding: int | Pairs, rank: int) -> list[tuple[int, int]
 
 def _windows(x: Expr, sizes: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Expr:
     """(batch, channels, ...places, ...window)"""
-    for axis, (size, by, apart) in enumerate(zip(sizes, stride, dilation, strict=True), 2):
-        length = maximum((x.shape[axis] - (size - 1) * apart - 1 + by) // by, 0)
-        x = apply("windows", (x,), (axis, length, size, by, apart))
+    for axis, each in enumerate(zip(sizes, stride, dilation, strict=True), 2):
+        x = apply("windows", (x,), (axis, _length(x, axis, each), *each))
     return x
+
+
+def _length(x: Expr, axis: int, window: tuple[int, int, int]) -> Size:
+    """How many windows of (size, stride, dilation) fit on an axis."""
+    size, by, apart = window
+    return maximum((x.shape[axis] - (size - 1) * apart - 1 + by) // by, 0)
 
 
 def conv(
@@ -72,19 +82,42 @@ def conv(
     strides, apart = _several("conv", "stride", stride, rank, 1), _several("conv", "dilation", dilation, rank, 1)
     padded = pad(x, [(0, 0), (0, 0), *_padding("conv", padding, rank)])
     sizes = [n for n in window if isinstance(n, int)]
-    each = filters // groups
-    parts = []
-    for group in range(groups):
-        seen = _windows(padded.slice_axis(1, group * depth, depth), sizes, strides, apart)
-        places: tuple[Size, ...] = (x.shape[0], *seen.shape[2 : 2 + rank])
-        order = (0, *range(2, 2 + rank), 1, *range(2 + rank, 2 + 2 * rank))
-        rows = seen.permute(order).reshape((count(places), depth * math.prod(sizes)))
-        columns = weight.slice_axis(0, group * each, each).reshape((each, depth * math.prod(sizes))).T
-        parts.append((rows @ columns).reshape((*places, each)))
-    out = parts[0] if groups == 1 else concat(parts, axis=-1)
-    if bias is not None:
-        out = out + bias
-    return out.moveaxis(-1, 1)
+    if depth == 1 and filters == groups and math.prod(sizes) <= MOST_PLACES and x.dtype.kind == "float":
+        out = _one_by_one(padded, weight, sizes, strides, apart)
+    else:
+        out = _product(padded, weight, sizes, strides, apart, groups)
+    return out if bias is None else out + bias.reshape((filters, *(1,) * rank))
+
+
+def _product(x: Expr, weight: Expr, sizes: Sequence[int], strides: Sequence[int], apart: Sequence[int], groups: int) -> Expr:
+    """Per image and group, the filters as rows times the windows as columns: results lie as they are wanted."""
+    filters, depth = weight.shape[:2]
+    assert isinstance(filters, int) and isinstance(depth, int)
+    rank, batch = len(sizes), x.shape[0]
+    front: tuple[Size, ...] = (batch,) if groups == 1 else (batch, groups)
+    if all(n == 1 for n in (*sizes, *strides)):
+        places, columns = x.shape[2:], x.reshape((*front, depth, count(x.shape[2:])))
+    else:
+        seen = _windows(x, sizes, strides, apart)
+        places = seen.shape[2 : 2 + rank]
+        seen = seen.permute((0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank)))
+        columns = seen.reshape((*front, depth * math.prod(sizes), count(places)))
+    rows = weight.reshape((*front[1:], filters // groups, depth * math.prod(sizes)))
+    return (rows @ columns).reshape((batch, filters, *places))
+
+
+def _one_by_one(x: Expr, weight: Expr, sizes: Sequence[int], strides: Sequence[int], apart: Sequence[int]) -> Expr:
+    """One channel for each filter: the product's own chain, place by place of the window, without a matrix of windows."""
+    lengths = [_length(x, *each) for each in enumerate(zip(sizes, strides, apart, strict=True), 2)]
+    shape = (*x.shape[:2], *lengths)
+    total = constant(0, x.dtype).broadcast_to(shape)
+    for place in itertools.product(*map(range, sizes)):
+        seen, factor = x, weight
+        for axis, (at, by, length, step) in enumerate(zip(place, strides, lengths, apart, strict=True), 2):
+            seen = seen.slice_axis(axis, at * step, length, by)
+            factor = factor.slice_axis(axis, at, 1)
+        total = apply("fma", (seen, factor.squeeze(1).broadcast_to(shape), total))
+    return total
 
 
 def max_pool(x: Expr, window: int | Sequence[int], *, stride: int | Sequence[int] | None = None, padding: int | Pairs = 0) -> Expr:

@@ -26,6 +26,13 @@ class DType:
     kind: Kind
     itemsize: int
     numpy: np.dtype[Any] = field(repr=False)
+    storage: bool = False
+    """Whether values are only kept in it: what is computed with them is computed in float32, and rounded back after each op, as NumPy does."""
+
+    @property
+    def computed(self) -> DType:
+        """The type to compute with its values in."""
+        return float32 if self.storage else self
 
     def __str__(self) -> str:
         return self.name
@@ -34,19 +41,20 @@ class DType:
         return as_dtype, (self.name,)
 
 
-def _declare(short: str, c: str, kind: Kind, numpy: str) -> DType:
+def _declare(short: str, c: str, kind: Kind, numpy: str, storage: bool = False) -> DType:
     dtype = np.dtype(numpy)
-    return DType(dtype.name, short, c, kind, dtype.itemsize, dtype)
+    return DType(dtype.name, short, c, kind, dtype.itemsize, dtype, storage)
 
 
 float32 = _declare("f32", "float", "float", "float32")
 float64 = _declare("f64", "double", "float", "float64")
+float16 = _declare("f16", "uint16_t", "float", "float16", storage=True)
 int32 = _declare("i32", "int32_t", "int", "int32")
 int64 = _declare("i64", "int64_t", "int", "int64")
 uint8 = _declare("u8", "uint8_t", "uint", "uint8")
 bool_ = _declare("b8", "uint8_t", "bool", "bool")
 
-DTYPES: tuple[DType, ...] = (float32, float64, int32, int64, uint8, bool_)
+DTYPES: tuple[DType, ...] = (float32, float64, float16, int32, int64, uint8, bool_)
 _BY_NAME = {d.name: d for d in DTYPES} | {d.short: d for d in DTYPES}
 _BY_NUMPY = {d.numpy: d for d in DTYPES}
 

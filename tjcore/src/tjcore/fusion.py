@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .access import Index, Whole, identity, passes_whole, source_index
-from .graph import Expr, toposort
+from .access import Index, Whole, flat, identity, passes_whole, source_index, split_axes
+from .graph import Expr
 from .native.functions import FUNCTIONS
 from .ops import OPS, same
 from .simplify import base_of
+from .traversal import toposort
 
 MAX_NODES = 64
 """Nodes in one kernel: compilers are not linear in the length of a loop body, so long chains are cut."""
@@ -45,6 +46,18 @@ class Group:
     members: tuple[Expr, ...]
     reads: tuple[Expr, ...]
     reason: str
+
+
+def epilogue_index(anchor: Expr, root: Expr) -> Index | None:
+    """At which index of the anchor a kernel works that stores it as `root`: its own, and of a product also with axes split. None: another one."""
+    if len(anchor.shape) == len(root.shape) and all(map(same, anchor.shape, root.shape)):
+        return identity(len(root.shape))
+    groups = split_axes(anchor.shape, root.shape) if OPS[anchor.op].kind == "contract" else None
+    if groups is None:
+        return None
+    at = identity(len(root.shape))
+    assert not isinstance(at, Whole)
+    return tuple(flat(at[first:last], root.shape[first:last]) for first, last in groups)
 
 
 def is_leaf(node: Expr) -> bool:
@@ -87,7 +100,7 @@ class _Choice:
                 for root in homes:
                     self.sizes[root] += 1
                     if OPS[node.op].kind in ANCHORS:
-                        self.anchors[root] = node
+                        self.anchors.setdefault(root, node)
             else:
                 self.homes[node] = {node: {(identity(len(node.shape)), "outer")}}
                 self.sizes[node] = 1
@@ -119,7 +132,7 @@ class _Choice:
         if self._taken_from(node):
             return "its elements are read by number, at indices that the call brings"
         if kind == "join":
-            return "its parts have loops of their own"
+            return self._why_no_part(node)
         if not passes_whole(node) and any(isinstance(at, Whole) for uses in homes.values() for at, _ in uses):
             return "its reader counts through all its axes as one"
         if kind == "scan":
@@ -143,6 +156,15 @@ class _Choice:
                 return f"{len(homes)} kernels read it, and computing it again would read {leaves} tensors each time"
         return None
 
+    def _why_no_part(self, node: Expr) -> str | None:
+        """What is joined of joined parts is one kernel: each part is stored where it ends up."""
+        if len(self.readers[node]) == 1:
+            reader, _ = self.readers[node][0]
+            (root, *others) = self.homes[reader]
+            if reader.op == node.op and not others and OPS[root.op].kind == "join" and self.sizes[root] < MAX_NODES:
+                return None
+        return "its parts have loops of their own"
+
     def _taken_from(self, node: Expr) -> bool:
         return any(OPS[reader.op].kind == "gather" and position == 0 for reader, position in self.readers[node])
 
@@ -157,7 +179,8 @@ class _Choice:
         ((root, uses),) = homes.items()
         if root in self.anchors:
             return f"its reader's kernel already has a {self.anchors[root].op}"
-        if uses != {(identity(len(root.shape)), "outer")} or not all(map(same, node.shape, root.shape)):
+        index = epilogue_index(node, root)
+        if index is None or uses != {(index, "outer")}:
             return "its reader needs it at another index"
         if self.sizes[root] >= MAX_NODES:
             return f"its reader's kernel is full ({MAX_NODES} nodes)"
@@ -185,10 +208,10 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
 
 
 def _views_of_leaves(nodes: list[Expr]) -> frozenset[Expr]:
-    """Views of inputs, constants and sizes: to read through them costs nothing, to store them costs a tensor."""
+    """Views of inputs, constants and sizes, and of joined tensors, which are stored: to read through them costs nothing, to store them costs a tensor."""
     found: set[Expr] = set()
     for node in nodes:
-        if OPS[node.op].kind == "view" and (is_leaf(node.sources[0]) or node.sources[0] in found):
+        if OPS[node.op].kind == "view" and (OPS[node.sources[0].op].kind in ("leaf", "join") or node.sources[0] in found):
             found.add(node)
     return frozenset(found)
 

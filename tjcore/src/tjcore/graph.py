@@ -10,7 +10,7 @@ import hashlib
 import math
 import numbers
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,11 +86,11 @@ class Expr(Operators, Shaping):
 
     def relu(self) -> Expr:
         """`x if x > 0 else 0`, so 0 for NaN and for -0.0."""
-        return apply("relu", (self,))
+        return elementwise("relu", self)
 
     def positive(self) -> Expr:
         """1 where x > 0, else 0 (NaN included), in x's dtype: the derivative of `relu`."""
-        return apply("positive", (self,))
+        return elementwise("positive", self)
 
     def equals(self, other: Any) -> Expr:
         """1 where the two are equal, else 0 (NaN equals nothing), in the operands' dtype; `equal` gives bools."""
@@ -114,7 +114,11 @@ class Expr(Operators, Shaping):
     def astype(self, dtype: Any) -> Expr:
         """The same values as another type (docs/numerics.md says what becomes of those that do not fit)."""
         kind = dtypes.as_dtype(dtype)
-        return self if kind is self.dtype else apply("cast", (self,), kind.name)
+        if kind is self.dtype:
+            return self
+        if (self.dtype.storage and kind is not dtypes.float32) or (kind.storage and self.dtype not in (dtypes.float32, dtypes.float64)):
+            return self.astype(dtypes.float32).astype(kind)
+        return apply("cast", (self,), kind.name)
 
     def __getattr__(self, name: str) -> Callable[..., Expr]:
         """The op table's elementwise ops as methods: `x.exp()`, `x.less(y)`, `condition.where(x, y)`."""
@@ -181,11 +185,15 @@ class Expr(Operators, Shaping):
     def mean(self, axis: Axes = -1, keepdims: bool = False) -> Expr:
         """The sum over one or several axes divided by how many elements that is; of integers in float64."""
         axes = check_axes("mean", axis, self.rank)
-        x = self if self.dtype.kind == "float" else self.astype(dtypes.float64)
+        x = self.astype(self.dtype.computed if self.dtype.kind == "float" else dtypes.float64)
+        if self.dtype.storage:
+            return x.mean(axes, keepdims).astype(self.dtype)
         return reduce("sum", x, axes, keepdims) / size_of(math.prod(self.shape[a] for a in axes), x.dtype)
 
     def cumulative_sum(self, axis: int = -1, back: bool = False) -> Expr:
         """The sums up to each element along one axis, added in order; `back`: from each element to the last, from the last one on."""
+        if self.dtype.storage:
+            return self.astype(self.dtype.computed).cumulative_sum(axis, back).astype(self.dtype)
         x = self if self.dtype.kind == "float" else self.astype(dtypes.int64)
         return apply("cumulative_sum_back" if back else "cumulative_sum", (x,), check_axis("cumulative_sum", axis, self.rank))
 
@@ -194,6 +202,8 @@ def reduce(op: str, x: Expr, axis: Axes, keepdims: bool = False) -> Expr:
     """A reduction over several axes: the last one first, each by its tree. Narrow integers are summed in int64, as NumPy does."""
     axes = check_axes(op, axis, x.rank)
     kind = x.dtype
+    if kind.storage:
+        return reduce(op, x.astype(kind.computed), axes, keepdims).astype(kind)
     if kind.kind != "float":
         x = x.astype(dtypes.int64) if op in ("sum", "prod") else x.astype(dtypes.int32) if kind.itemsize < 4 else x
     for at in reversed(axes):
@@ -209,6 +219,10 @@ def apply(op: str, sources: tuple[Expr, ...], arg: Any = None) -> Expr:
     row = OPS.get(op)
     if row is None:
         raise GraphError(f"there is no op {shown(op)} yet; the ops are {', '.join(OPS)}")
+    if row.computes:
+        for source in sources:
+            if source.dtype.storage:
+                raise GraphError(f"{op}: values are kept as {source.dtype}, and not computed with; cast to {source.dtype.computed} first")
     shape, dtype = row.infer(sources, arg)
     return Expr(op, shape, dtype, sources, arg)
 
@@ -258,6 +272,8 @@ def constant(value: float | NDArray[Any], dtype: Any = None) -> Expr:
         return hold(value, dtype)
     dtype = dtypes.float32 if dtype is None else dtype
     kind = dtypes.as_dtype(dtype)
+    if kind.storage:
+        return constant(_rounded(value, kind), kind.computed).astype(kind)
     if kind is dtypes.bool_ and isinstance(value, (bool, np.bool_)):
         value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -286,6 +302,8 @@ def constant(value: float | NDArray[Any], dtype: Any = None) -> Expr:
 def size_of(size: Size, dtype: Any = dtypes.float32) -> Expr:
     """A size as a scalar to compute with: its value at the call, rounded to the dtype."""
     kind = dtypes.as_dtype(dtype)
+    if kind.storage:
+        return size_of(size, kind.computed).astype(kind)
     if isinstance(size, int) and not isinstance(size, bool):
         return constant(size, kind)
     (checked,) = check_shape("size_of", (size,))
@@ -293,10 +311,23 @@ def size_of(size: Size, dtype: Any = dtypes.float32) -> Expr:
 
 
 def number(value: Any, kind: DType) -> Expr:
-    """A number beside tensors of a dtype; unlike a constant it may be NaN or infinite."""
+    """A number beside tensors of a dtype; unlike a constant it may be NaN or infinite. It has the type to compute in."""
+    if kind.storage:
+        return number(_rounded(value, kind), kind.computed)
     if isinstance(value, float) and not math.isfinite(value) and kind.kind == "float":
         return Expr("constant", (), kind, (), float(value))
     return constant(value, kind)
+
+
+def _rounded(value: Any, kind: DType) -> Any:
+    """A number as a type of storage keeps it; what is none, or does not fit, stays, for others to refuse."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        return value
+    with np.errstate(over="ignore", under="ignore"):
+        kept = float(kind.numpy.type(float(value)))
+    if math.isinf(kept) and math.isfinite(value):
+        raise GraphError(f"constant: {shown(value)} is out of the range of {kind}")
+    return kept
 
 
 def elementwise(op: str, *operands: Any) -> Expr:
@@ -321,11 +352,12 @@ def elementwise(op: str, *operands: Any) -> Expr:
     for value, name in zip(given, fixed, strict=True):
         wanted = dtypes.as_dtype(name) if name else kind
         node = value if isinstance(value, Expr) else number(value, wanted)
-        nodes.append(node if name else node.astype(wanted))
+        nodes.append(node if name else node.astype(wanted).astype(wanted.computed))
     shape = nodes[0].shape
     for node in nodes[1:]:
         shape = broadcast_shapes(op, shape, node.shape)
-    return apply(op, tuple(node.broadcast_to(shape) for node in nodes))
+    out = apply(op, tuple(node.broadcast_to(shape) for node in nodes))
+    return out.astype(kind) if kind.storage and out.dtype is kind.computed else out
 
 
 def power(a: Any, b: Any) -> Expr:
@@ -354,46 +386,10 @@ def matmul(a: Any, b: Any) -> Expr:
         if not isinstance(side, Expr):
             raise GraphError(f"matmul: expected an Expr, got {shown(side)}")
     kind = dtypes.promote(a.dtype, b.dtype)
+    if kind.storage:
+        return matmul(a.astype(kind.computed), b.astype(kind.computed)).astype(kind)
     a, b = a.astype(kind), b.astype(kind)
     if a.rank >= 2 and b.rank >= 2:
         batch = broadcast_shapes("matmul (axes in front of the last two)", a.shape[:-2], b.shape[:-2])
         a, b = a.broadcast_to((*batch, *a.shape[-2:])), b.broadcast_to((*batch, *b.shape[-2:]))
     return apply("matmul", (a, b))
-
-
-def check_outputs(where: str, outputs: object) -> tuple[Expr, ...]:
-    """The outputs of a graph as a user names them, in order; GraphError for anything but a sequence of Exprs."""
-    if isinstance(outputs, Expr):
-        raise GraphError(f"{where}: outputs must be a sequence of Exprs, got a single Expr; write [expr]")
-    if isinstance(outputs, (str, bytes, Set, Mapping)) or not isinstance(outputs, Iterable):  # a set would give another order each time
-        raise GraphError(f"{where}: outputs must be a sequence of Exprs, got {shown(outputs)}")
-    given = tuple(outputs)
-    for i, output in enumerate(given):
-        if not isinstance(output, Expr):
-            raise GraphError(f"{where}: expected an Expr at position {i} of the outputs, got {shown(output)}")
-    return given
-
-
-def toposort(outputs: Iterable[Expr]) -> list[Expr]:
-    """Every node the outputs depend on, sources first, in one fixed order. Iterative."""
-    order: list[Expr] = []
-    seen: set[Expr] = set()
-    stack: list[tuple[Expr, int]] = []
-    for output in outputs:
-        if output in seen:
-            continue
-        seen.add(output)
-        stack.append((output, 0))
-        while stack:
-            node, i = stack.pop()
-            while i < len(node.sources):
-                source = node.sources[i]
-                i += 1
-                if source not in seen:
-                    seen.add(source)
-                    stack.append((node, i))
-                    stack.append((source, 0))
-                    break
-            else:
-                order.append(node)
-    return order

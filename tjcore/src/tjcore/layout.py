@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .dims import Size, bounds, compile_sizes, evaluate, maximum, minimum, total
 from .loops import TILE_BYTES, BufferKind
-from .memory import Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
+from .memory import DEFAULT_EFFORT, Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
 from .ops import Shape
 from .program import Plan
 
@@ -54,10 +54,10 @@ class Placement:
 class Layout:
     """The sizes of a plan's buffers as functions of the dims.
 
-    `reuse=False` gives every temporary memory of its own. Scratch is there once per thread.
+    `reuse=False` gives every temporary memory of its own. Scratch is there once per thread. `effort` is what the search for a plan may cost, in steps.
     """
 
-    def __init__(self, plan: Plan, reuse: bool = True, threads: int = 1) -> None:
+    def __init__(self, plan: Plan, reuse: bool = True, threads: int = 1, effort: int = DEFAULT_EFFORT) -> None:
         buffers = plan.program.buffers
         self.order = [d.name for d in plan.symbols]
         self.buffers = buffers
@@ -85,7 +85,7 @@ class Layout:
             for i in self.numbers("temporary")
         ]
         limits = {d.name: (d.lower, d.upper) for d in plan.symbols}
-        self.memory: SymbolicPlan = plan_symbolic(temporaries, limits)
+        self.memory: SymbolicPlan = plan_symbolic(temporaries, limits, effort=effort)
         verify_symbolic(temporaries, self.memory)
 
     def numbers(self, kind: BufferKind) -> range:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from . import dtypes
-from .access import Affine, Index, Whole, along, flat, identity, source_index, strides
+from .access import Affine, Index, Whole, along, flat, identity, source_index, split_axes, strides
 from .dims import Size
 from .dtypes import DType
 from .errors import InternalError
-from .fusion import Group
+from .fusion import Group, epilogue_index
 from .graph import Expr
 from .loops import (
     Axis,
@@ -35,7 +35,7 @@ from .loops import (
 )
 from .ops import OPS
 from .ops.scans import BACKWARD
-from .products import scratch_bytes, settle
+from .products import scratch_bytes, settle, split
 
 FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "argmax": "argmax", "argmin": "argmin"}
 """The loop IR's fold for each reduction op."""
@@ -58,7 +58,9 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
         return _scan(group, name, writes, emitter)
     contract = None
     if anchor is not None and OPS[anchor.op].kind == "contract":
-        contract = emitter.contract(anchor, at, rank, known)
+        index = epilogue_index(anchor, root)
+        assert index is not None
+        contract = emitter.contract(anchor, index, rank, known)
     value = emitter.emit(root, at, outer, known)
     reads = [Param(f"x{i}", node.dtype, node.shape, False, emitter.own.get(i, 0)) for i, node in enumerate(group.reads)]
     outer += [Store(len(reads) + i, flat(at, root.shape), value) for i in range(destinations)]
@@ -66,11 +68,13 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
     if contract is not None:
         assert anchor is not None
         left, right = (len(source.shape) > 1 for source in anchor.sources)
-        batches = axes[: rank - left - right]
-        rows = axes[len(batches)] if left else Axis(rank + 1, 1)
-        cols = axes[-1] if right else Axis(rank + 2, 1)
-        stmt = Contract(contract.reg, contract.dtype, rows, cols, contract.inner, contract.a, contract.b, tuple(outer), tuple(batches))
-        stmt = settle(stmt)
+        parts = [axes[first:last] for first, last in split_axes(anchor.shape, root.shape) or ()]
+        batches = parts[: len(parts) - left - right]
+        rows = (parts[len(batches)] if left else []) or [Axis(rank + 1, 1)]
+        cols = (parts[-1] if right else []) or [Axis(rank + 2, 1)]
+        front = tuple(axis for part in batches for axis in part)
+        stmt = Contract(contract.reg, contract.dtype, rows[-1], cols[-1], contract.inner, contract.a, contract.b, tuple(outer), front)
+        stmt = settle(split(stmt, rows[:-1], cols[:-1]))
         scratch = scratch_bytes(stmt)
         if scratch == 0:
             return Kernel(name, _note(group), (*reads, *writes), (stmt,))
@@ -86,20 +90,25 @@ def _join(group: Group, name: str, destinations: int) -> Kernel:
     """Tensors joined along an axis: loops for each part, which store it behind those before."""
     root = group.root
     emitter = _Emitter({node: i for i, node in enumerate(group.reads)})
-    at = identity(len(root.shape))
-    assert not isinstance(at, Whole)
-    start: Size = 0
     nests: list[Stmt] = []
-    for part in root.sources:
+    parts: list[tuple[Expr, tuple[Size, ...]]] = [(root, (0,) * len(root.shape))]
+    while parts:
+        part, starts = parts.pop()
+        if part.op == "concat" and part not in emitter.params:
+            behind = []
+            for source in part.sources:
+                behind.append((source, starts))
+                starts = (*starts[: part.arg], starts[part.arg] + source.shape[part.arg], *starts[part.arg + 1 :])
+            parts += reversed(behind)
+            continue
         body: list[Stmt] = []
-        value = emitter.emit(part, at, body, {})
-        place = (*at[: root.arg], at[root.arg] + Affine((), start), *at[root.arg + 1 :])
+        value = emitter.emit(part, identity(len(part.shape)), body, {})
+        place = tuple(along(axis) + Affine((), start) for axis, start in enumerate(starts))
         body += [Store(len(group.reads) + i, flat(place, root.shape), value) for i in range(destinations)]
         inside = tuple(body)
         for var, size in reversed(list(enumerate(part.shape))):
             inside = (Loop(Axis(var, size), inside),)
         nests += inside
-        start = start + part.shape[root.arg]
     reads = [Param(f"x{i}", node.dtype, node.shape, False) for i, node in enumerate(group.reads)]
     writes = [Param(f"y{i}", root.dtype, root.shape, True) for i in range(destinations)]
     return Kernel(name, _note(group), (*reads, *writes), tuple(nests))

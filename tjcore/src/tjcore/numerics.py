@@ -6,7 +6,9 @@ the definition; docs/numerics.md quotes them, and every toolchain is compared wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -120,7 +122,7 @@ def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c rounded once, for float32 (exact over all values) and float64 (exact short of overflow and underflow)."""
+    """a * b + c rounded once, for float32 and float64."""
     with np.errstate(all="ignore"):
         if np.result_type(a, b, c) == np.float32:
             product = np.multiply(a, b, dtype=np.float64)
@@ -129,8 +131,24 @@ def fma(a: Array, b: Array, c: Array) -> Array:
         high, low = _two_product(a, b)
         th, tl = _two_sum(np.asarray(c), low)
         vh, vl = _two_sum(high, th)
-        result = vh + _to_odd(*_two_sum(tl, vl))
-        return np.where(np.isfinite(result), result, a * b + c)
+        result = np.asarray(vh + _to_odd(*_two_sum(tl, vl)))
+        plain = a * b + c
+        size, ends = np.abs(high), np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(c))
+        tame = (ends < 2.0**990) & (size > 2.0**-900) & (size < 2.0**990)  # nothing above overflows or underflows
+        result = np.where(tame, result, np.where(np.isfinite(a) & np.isfinite(b) & np.isinf(c), c, plain))
+        for at in np.argwhere(~tame & (ends < np.inf) & (a != 0) & (b != 0)):
+            result[tuple(at)] = _exact_fma(*(float(v[tuple(at)]) for v in np.broadcast_arrays(a, b, c)))
+        return result
+
+
+def _exact_fma(a: float, b: float, c: float) -> float:
+    """a * b + c of finite numbers, a and b not 0, by fractions."""
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    try:
+        size = float(abs(exact))
+    except OverflowError:
+        size = math.inf
+    return -size if exact < 0 else size
 
 
 def product(a: Array, b: Array) -> Array:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .errors import GraphError, shown
+from .memory import DEFAULT_EFFORT
 
 PREFIX = "TENSORJIT_"
 DEFAULT_MAX_BYTES = 256 * 2**20
@@ -63,6 +64,16 @@ def _bytes(value: Any) -> int:
     whole, _, part = match[1].partition(".")
     exact: int = int(whole + part) * _UNITS[match[2].lower()] // 10 ** len(part)  # as no float could
     return exact
+
+
+def _steps(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(value, (bool, float)) or not 0 <= number < 10**12:
+        raise ValueError("expected a number of search steps, such as 60000")
+    return number
 
 
 def _seconds(value: Any) -> float:
@@ -139,6 +150,8 @@ _READERS: dict[str, tuple[Any, Any, str]] = {
     ),
     "target": (_text, "native", "the CPU to build for: native, generic, or a level such as x86-64-v3"),
     "max_bytes": (_bytes, DEFAULT_MAX_BYTES, "what a call may take in memory"),
+    "reuse": (_switch, True, "let tensors share memory where one ends before another begins"),
+    "plan_effort": (_steps, DEFAULT_EFFORT, "search steps that planning the memory of a graph may take"),
     "cache": (_switch, True, "keep built libraries on disk"),
     "cache_dir": (_path, None, "the folder for them; default: the system's cache folder"),
     "dump": (_stages, None, f"stages to show, comma separated: {', '.join(STAGES)}, or all"),
@@ -234,6 +247,7 @@ class Options:
     """Where `backend` came from, for messages."""
     target: str = "native"
     reuse: bool = True
+    plan_effort: int = DEFAULT_EFFORT
     donate: tuple[str, ...] = ()
     fill: int | None = None
     thread_work: float = THREAD_WORK
@@ -247,7 +261,8 @@ class Options:
         threads: int | None = None,
         backend: str | None = None,
         target: str | None = None,
-        reuse: bool = True,
+        reuse: bool | None = None,
+        plan_effort: int | None = None,
         donate: Sequence[str] = (),
     ) -> Options:
         """Arguments that are None are taken from the settings."""
@@ -259,7 +274,8 @@ class Options:
             chosen.value,
             chosen.source,
             setting("target", target).value,
-            either("reuse", reuse),
+            setting("reuse", None if reuse is None else either("reuse", reuse)).value,
+            setting("plan_effort", plan_effort).value,
             _donated(donate),
             setting("fill").value,
             setting("thread_work").value,

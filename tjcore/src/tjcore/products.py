@@ -6,6 +6,7 @@ changes, never a chain; both operands of a multiplication may change places, for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .access import Affine
@@ -13,6 +14,21 @@ from .dims import Size
 from .loops import Axis, Contract, Load, Store, map_index, plain_store, walk
 from .ops import same
 from .packing import packing_bytes
+
+
+def split(stmt: Contract, rows: Sequence[Axis], cols: Sequence[Axis]) -> Contract:
+    """The product whose rows and columns are stored as several axes, of which `stmt` has the last: one axis again, where every access
+    runs through them as through one; what is left is a batch."""
+    stmt = replace(stmt, batches=(*stmt.batches, *rows, *cols))
+    for axis in reversed(rows):
+        if not _step_together(stmt, axis, stmt.rows):
+            break
+        stmt = replace(_without(stmt, axis), rows=Axis(stmt.rows.var, axis.extent * stmt.rows.extent))
+    for axis in reversed(cols):
+        if not _step_together(stmt, axis, stmt.cols):
+            break
+        stmt = replace(_without(stmt, axis), cols=Axis(stmt.cols.var, axis.extent * stmt.cols.extent))
+    return stmt
 
 
 def settle(stmt: Contract) -> Contract:

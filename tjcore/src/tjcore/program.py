@@ -15,7 +15,7 @@ from .chains import find_chains
 from .dims import Constraint, Dim, parse_constraint
 from .errors import GraphError, shown
 from .fusion import Group, fuse
-from .graph import Expr, check_outputs, toposort
+from .graph import Expr
 from .loops import Buffer, Call, Chain, Param, Program, verify_kernel
 from .loops import Kernel as LoopKernel
 from .lower import lower
@@ -29,6 +29,7 @@ from .storage import Arrangement, arrange, lifetimes
 from .storage_check import verify_arrangement
 from .text import graph_dims, show_graph
 from .toolchain import C11
+from .traversal import check_outputs, toposort
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from .dims import Size, evaluate
 from .errors import CallError, shown
-from .graph import Expr, check_outputs, held, toposort
+from .graph import Expr, held
 from .ops import OPS, show_shape
 from .simplify import expand
+from .traversal import check_outputs, toposort
 
 
 def _given(node: Expr, arrays: Mapping[str, NDArray[Any]], size: Callable[[Size], int]) -> NDArray[Any]:

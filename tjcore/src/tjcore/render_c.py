@@ -17,7 +17,7 @@ from .c_entry import dim_names, entry, kernel_dims
 from .c_fold import definitions
 from .c_scalars import header
 from .dims import C_HELPERS, Dim
-from .loops import Contract, Kernel, Let, Loop, Program, Stmt, walk
+from .loops import Contract, Kernel, Let, Load, LoadAt, Loop, Program, Stmt, walk
 from .ops import show_shape
 from .toolchain import Dialect
 
@@ -86,6 +86,8 @@ def _includes(statements: Sequence[Stmt], dialect: Dialect, writers: Sequence[Ke
         lines.append(dialect.prelude)
     lines.append('#include "tj.h"')
     headers = {header(s.op, s.dtype) for s in statements if isinstance(s, Let)} - {None}
+    if any(s.dtype.storage for s in statements if isinstance(s, (Load, LoadAt, Let))):
+        headers.add("narrow.h")
     for lanes in sorted({1, *(w.lanes for w in writers)}):
         lines += ["#undef TJ_LANES", f"#define TJ_LANES {lanes}", '#include "lanes.h"']
         lines += [f'#include "{name}"' for name in sorted(h for h in headers if h)]

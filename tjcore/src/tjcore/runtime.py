@@ -22,7 +22,7 @@ from .direct import OUT, Direct, Prepared, Record, maker
 from .dump import dump_plan, dump_source
 from .errors import CallError
 from .explain import Drawing, Explanation, draw, explain
-from .graph import Expr, check_outputs, held, toposort
+from .graph import Expr, held
 from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
 from .memory import ALIGNMENT, Allocation
@@ -31,6 +31,7 @@ from .pools import WORKSPACES, release_memory
 from .prepared import PreparedCall
 from .program import Plan, compile_plan
 from .questions import MemoryFormulas, MemoryReport, Questions
+from .traversal import check_outputs, toposort
 from .work import Work
 
 REMEMBERED_SIZES = 1024
@@ -72,8 +73,9 @@ class CompiledGraph:
     sizes for symbols that no input carries. `max_bytes` bounds each tensor, and inputs, workspace and outputs together, of any call;
     a call that would need more is refused with BudgetError before any work.
     `backend` names a toolchain (default: TENSORJIT_BACKEND, else the first that works). `reuse=False` gives every stored tensor memory of
-    its own. `donate` names inputs whose arrays a call may overwrite, and return as outputs. `constraints` are what the sizes of every call
-    keep, such as "N % 8 == 0" or "N <= M"; a call whose sizes do not is refused.
+    its own; `plan_effort` is how many steps the search for a memory plan may take. `donate` names inputs whose arrays a call may overwrite,
+    and return as outputs. `constraints` are what the sizes of every call keep, such as "N % 8 == 0" or "N <= M"; a call whose sizes do not
+    is refused.
     """
 
     def __init__(
@@ -85,12 +87,20 @@ class CompiledGraph:
         backend: str | None = None,
         threads: int | None = None,
         target: str | None = None,
-        reuse: bool = True,
+        reuse: bool | None = None,
+        plan_effort: int | None = None,
         donate: Sequence[str] = (),
         constraints: Sequence[Constraint | str] = (),
     ) -> None:
         self.options = Options.resolve(
-            fuse=fuse, max_bytes=max_bytes, backend=backend, threads=threads, target=target, reuse=reuse, donate=donate
+            fuse=fuse,
+            max_bytes=max_bytes,
+            backend=backend,
+            threads=threads,
+            target=target,
+            reuse=reuse,
+            plan_effort=plan_effort,
+            donate=donate,
         )
         self._outputs = check_outputs("CompiledGraph", outputs)
         self.plan: Plan = compile_plan(
@@ -99,7 +109,7 @@ class CompiledGraph:
         self._held = {node.arg: array for node in self.plan.inputs if (array := held(node)) is not None}
         """Arrays that the graph brings along."""
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs), self.plan.constraints)
-        self._layout = Layout(self.plan, self.options.reuse, self.options.threads)
+        self._layout = Layout(self.plan, self.options.reuse, self.options.threads, self.options.plan_effort)
         self._work = Work(self.plan.program)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
         dump_plan(self.plan, self._layout, self.options.fuse)
@@ -377,6 +387,7 @@ def _rebuild(outputs: Sequence[Expr], options: Options, constraints: Sequence[Co
         threads=options.threads,
         target=options.target,
         reuse=options.reuse,
+        plan_effort=options.plan_effort,
         donate=options.donate,
         constraints=constraints,
     )

@@ -54,7 +54,7 @@ class Shaping:
         rank = len(self.shape)
         if rank == 0:
             raise GraphError(f"{op}: a scalar has no axis; give a tensor of rank 1 or more")
-        x: Shaping = self if self.dtype.itemsize >= 4 else self.astype(dtypes.int32)
+        x: Shaping = self if self.dtype.itemsize >= 4 else self.astype(dtypes.float32 if self.dtype.kind == "float" else dtypes.int32)
         found = x.reshape((count(self.shape),))._node(op, 0) if axis is None and rank > 1 else x._node(op, check_axis(op, axis or 0, rank))
         for at in (range(rank) if axis is None else [check_axis(op, axis, rank)]) if keepdims else ():
             found = found.expand_dims(at)

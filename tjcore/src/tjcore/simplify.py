@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Expr, apply, constant, toposort
+from .graph import Expr, apply, constant
 from .ops import OPS, same
+from .traversal import toposort
 
 Rule = Callable[[Expr], Expr | None]
 

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from .dims import Dim, Size, SizeExpr, collect_dims, parse_size
 from .dtypes import as_dtype
 from .errors import GraphError, shown
-from .graph import Expr, apply, check_outputs, held, held_by_name, hold, input, number, size_of, toposort
+from .graph import Expr, apply, held, held_by_name, hold, input, number, size_of
 from .ops import OPS, show_shape
+from .traversal import check_outputs, toposort
 
 HEADER = "tensorjit graph 1"
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tjcore import CallError, CompiledGraph, Dim, Expr, TensorJitError, evaluate_graph, read_graph, show_graph
-from tjcore.graph import toposort
+from tjcore.traversal import toposort
 
 from .compare import assert_same
 from .compiling import Arrays, Compile, call

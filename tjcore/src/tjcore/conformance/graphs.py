@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from tjcore import Dim, DType, Expr, GraphError, float32, float64, grad, input, int32, int64, matmul
 from tjcore.dims import evaluate, symbols
-from tjcore.graph import apply, toposort
+from tjcore.graph import apply
 from tjcore.ops import OPS, Shape
+from tjcore.traversal import toposort
 
 from . import opcases
 from .values import mixed

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from tjcore import Expr, input
-from tjcore.graph import toposort
+from tjcore.traversal import toposort
 
 Outputs = tuple[Expr, ...]
 

@@ -2,7 +2,7 @@
 
    In: `rows` rows of `columns` elements, `from_row` elements apart. Out: to[column * to_row + row] is the element of that row and column.
    Squares that are as wide as a register are turned in registers, row pairs exchanging ever larger parts; what is left over, and everything where
-   there are no vector types, goes element by element. Include after lanes.h. */
+   there are no vector types, goes element by element. Include after lanes.h, and narrow.h where it is needed. */
 #ifndef TJ_TRANSPOSE_H
 #define TJ_TRANSPOSE_H
 
@@ -75,6 +75,7 @@ TJ_SQUARE(i64, i64, TJ_SIDE8)
 #define tj_square_i64 tj_square_f32
 #endif
 #define tj_square_u8(from, from_row, to, to_row) (*(to) = *(from))
+#define tj_square_u16 tj_square_u8
 
 #define TJ_TRANSPOSE(NAME, SIDE)                                                                       \
   static inline void tj_transpose_##NAME(const NAME##x1 *from, int64_t from_row, int64_t rows, int64_t columns, NAME##x1 *to, int64_t to_row) { \
@@ -94,4 +95,7 @@ TJ_TRANSPOSE(i32, TJ_SIDE4)
 TJ_TRANSPOSE(f64, TJ_SIDE8)
 TJ_TRANSPOSE(i64, TJ_SIDE8)
 TJ_TRANSPOSE(u8, 1)
+#ifdef TJ_NARROW_H
+TJ_TRANSPOSE(u16, 1)
+#endif
 #endif

@@ -78,6 +78,7 @@ ROWS = (
     _row("maximum", 2, quiet(numerics.maximum), _pick_gradient),
     _row("minimum", 2, quiet(numerics.minimum), _pick_gradient),
     _float_row("div", 2, quiet(np.divide), lambda node, g: (g / node.sources[1], -(g * node / node.sources[1]))),
+    _float_row("fma", 3, quiet(numerics.fma), lambda node, g: (g * node.sources[1], g * node.sources[0], g)),
     _float_row("sqrt", 1, quiet(np.sqrt), lambda node, g: (g * 0.5 / node,)),
     _float_row("floor", 1, quiet(np.floor), lambda node, g: (None,)),
     _float_row("ceil", 1, quiet(np.ceil), lambda node, g: (None,)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import numerics
-from ..dtypes import DTYPES, DType, as_dtype
+from ..dtypes import DTYPES, DType, as_dtype, float32, float64
 from ..errors import GraphError, shown
 from .row import Op
 from .shapes import Shape
@@ -21,7 +21,10 @@ def _infer_cast(sources: tuple[Expr, ...], name: object) -> tuple[Shape, DType]:
     (x,) = sources
     if name not in NAMES:  # nodes hold the full name, so that equal casts are equal
         raise GraphError(f"cast: expected one of {', '.join(NAMES)}, got {shown(name)}")
-    return x.shape, as_dtype(name)
+    to = as_dtype(name)
+    if (x.dtype.storage and to is not float32) or (to.storage and x.dtype not in (float32, float64)):
+        raise GraphError(f"cast: {x.dtype} becomes {to} by way of float32; cast it to that first, or use astype")
+    return x.shape, to
 
 
 def _cast_gradient(node: Expr, g: Expr) -> Sequence[Expr | None]:

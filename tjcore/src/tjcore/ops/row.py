@@ -42,6 +42,12 @@ class Op:
     """The dtypes of the operands where they are not all alike: names, "" for the one that varies."""
     samples: tuple[Any, ...] = (None,)
     """Arguments to try it with."""
+
+    @property
+    def computes(self) -> bool:
+        """Whether it looks at values, rather than moves them or turns them into another type."""
+        return self.kind not in ("leaf", "view", "join", "gather") and self.name != "cast"
+
     expand: Callable[[Expr], Expr] | None = None
     """For an op that only has a gradient of its own: the expression it stands for, which takes its place before anything is computed."""
 
