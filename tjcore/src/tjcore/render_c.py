@@ -32,6 +32,8 @@ def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
         body = writer.scalar_body(kernel.body, "  ")
     else:  # nothing to share out: one thread does it
         body = ["  if (team->index != 0) return;", *writer.scalar_body(kernel.body, "  ")]
+    if writer.streams:
+        body.append("  if (team->stream) tj_stream_fence();")
     parameters = ["const tj_team *team", *(writer.pointer(i) for i in range(len(kernel.params)))]
     parameters += [f"int64_t {names[d]}" for d in kernel_dims(writer, kernel)]
     lines = [f"/* {kernel.name}: {kernel.note}"]
