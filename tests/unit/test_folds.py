@@ -92,3 +92,18 @@ def test_places_keep_axes_and_take_every_type():
     assert tj.argmax(tj.input("b", (N,), tj.bool_)).dtype is int64 and tj.argmin(x, axis=-1).shape == (M,)
     with pytest.raises(tj.errors.GraphError, match="a scalar has no axis"):
         tj.constant(1.0).argmax()
+
+
+@pytest.mark.parametrize("dtype", [float32, float64, int64], ids=str)
+def test_one_long_fold_has_the_same_bits_on_any_number_of_threads(compile, dtype):
+    x = tj.input("x", (N,), dtype)
+    outputs = [x.sum(), x.max(), x.mean(), (x * x).min(), x.prod()]
+    alone = compile(outputs)
+    random = np.random.default_rng(11)
+    lengths = (1, 5000) if compile.free else (1, 1000, 16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1, 100_003, 1 << 19, (1 << 20) - 5)
+    for threads in (2, 3, 7):
+        shared = compile(outputs, threads=threads)
+        for length in lengths:
+            given = (random.standard_normal(length) * 100).astype(dtype.numpy)
+            for one, many in zip(alone(x=given), shared(x=given), strict=True):
+                assert_same(many, one, f"{dtype} over {length} on {threads} threads")

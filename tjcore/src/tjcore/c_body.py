@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .access import Affine
-from .c_fold import fold_along, rows_loop
+from .c_fold import fold_along, fold_by_team, rows_loop
 from .c_scalars import combine, identity, literal, scalar_c, vector_c, vector_type
 from .c_tile import tile_side, tiled_loop
 from .dims import Dim, Size, bounds, symbols, to_c
@@ -70,6 +70,8 @@ class KernelWriter:
         """Params that the loop in hand may store past the cache, and the variable that says whether it does."""
         self.streams = False
         """Whether some loop may: then the kernel ends with a fence."""
+        self.team_fold: Fold | None = None
+        """A fold that threads share, because nothing else of the kernel can be."""
         self._numbered = 0
 
     def number(self) -> int:
@@ -205,7 +207,9 @@ class KernelWriter:
                 case Loop():
                     out += self.loop(stmt, pad)
                 case Fold():
-                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {fold_along(self, stmt)};")
+                    text = fold_by_team(self, stmt) if stmt is self.team_fold else fold_along(self, stmt)
+                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {text};")
+                    out += [f"{pad}if (team->index != 0) return;"] * (stmt is self.team_fold)
                 case Scan():
                     out += self.scan(stmt, pad)
                 case Contract():

@@ -30,6 +30,10 @@ ROWS = 5
 first row is copied, and what is left is a multiple of these."""
 
 
+FEWEST = 8
+"""Blocks that a thread takes at least of one fold: a power of two."""
+
+
 def call(function: str, *arguments: str) -> str:
     return f"{function}({', '.join(arguments)})"
 
@@ -58,6 +62,43 @@ def _element(w: KernelWriter, fold: Fold, var: int, name: str) -> Needs:
         lines = [f"TJ_INLINE {vector_type(fold.dtype, w.lanes)} {name}_lanes({parameters}) {{", *unused, *body]
         w.functions.append("\n".join([*lines, f"  return {w.vector(fold.value, known)};", "}"]))
     return needs
+
+
+def fold_by_team(w: KernelWriter, fold: Fold) -> str:
+    """The expression for a fold that lies in no loop: threads take parts of the tree, the first one puts them together. Others get nothing from it."""
+    alone = fold_along(w, fold)
+    suffix, lanes = f"{fold.op}_{fold.dtype.short}x1", lanes_of(fold.dtype.itemsize)
+    c, block = fold.dtype.c, lanes * BLOCK_STEPS
+    name = alone[: alone.index("(")]
+    needs = _element_needs(w, fold, {fold.axis.var})
+    whole = needs.with_dims(w.needs([fold], set()))
+    one = call(name + "_block", "i", f"i + {block} < end ? i + {block} : end", *w.give(needs))
+    lines = [
+        "/* A part is a complete subtree, but for the last: so the parts make the same tree. */",
+        f"static {c} {call(name + '_team', 'const tj_team *team', *w.declare(whole))} {{",
+        f"  const int64_t count = {w.size(fold.axis.extent)};",
+        f"  if (team->size == 1 || count < {2 * FEWEST * block}) return team->index == 0 ? {alone} : 0;",
+        f"  int64_t step = {FEWEST * block}, first, last;",
+        "  while (step * TJ_TEAM_PARTS < count) step *= 2;",
+        "  const int64_t parts = (count + step - 1) / step;",
+        f"  {c} *const part = team->parts;",
+        f"  tj_tree_{suffix} tree;",
+        "  tj_share(team, parts, 1, &first, &last);",
+        "  for (int64_t p = first; p < last; p++) {",
+        "    const int64_t end = (p + 1) * step < count ? (p + 1) * step : count;",
+        "    tree.count = tree.top = 0;",
+        f"    for (int64_t i = p * step; i < end; i += {block}) tj_push_{suffix}(&tree, {one});",
+        f"    part[p] = tj_finish_{suffix}(&tree);",
+        "  }",
+        "  tj_wait(team);",
+        "  if (team->index != 0) return 0;",
+        "  tree.count = tree.top = 0;",
+        f"  for (int64_t p = 0; p < parts; p++) tj_push_{suffix}(&tree, part[p]);",
+        f"  return tj_finish_{suffix}(&tree);",
+        "}",
+    ]
+    w.functions.append("\n".join(lines))
+    return call(name + "_team", "team", *w.give(whole))
 
 
 def fold_along(w: KernelWriter, fold: Fold) -> str:

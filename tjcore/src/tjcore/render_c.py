@@ -16,10 +16,13 @@ from .c_contract import contract
 from .c_entry import dim_names, entry, kernel_dims
 from .c_fold import definitions
 from .c_scalars import header
-from .dims import C_HELPERS, Dim
-from .loops import Contract, Kernel, Let, Load, LoadAt, Loop, Program, Stmt, walk
+from .dims import C_HELPERS, Dim, bounds
+from .loops import FOLDS, Contract, Fold, Kernel, Let, Load, LoadAt, Loop, Program, Stmt, walk
 from .ops import show_shape
 from .toolchain import Dialect
+
+LONG = 2**16
+"""Elements from which on a fold that lies in no loop is worth the code that shares it out."""
 
 
 def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
@@ -29,6 +32,11 @@ def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
     if isinstance(first := kernel.body[0], Contract):
         body = contract(writer, first)
     elif any(isinstance(stmt, Loop) and stmt.share for stmt in kernel.body):
+        body = writer.scalar_body(kernel.body, "  ")
+    elif (
+        len(folds := [s for s in kernel.body if isinstance(s, Fold) and s.op in FOLDS[:4]]) == 1 and bounds(folds[0].axis.extent)[1] >= LONG
+    ):
+        (writer.team_fold,) = folds
         body = writer.scalar_body(kernel.body, "  ")
     else:  # nothing to share out: one thread does it
         body = ["  if (team->index != 0) return;", *writer.scalar_body(kernel.body, "  ")]

@@ -32,6 +32,7 @@ struct call {
   void *const *buffers;
   const int64_t *dims;
   int64_t size, spin;
+  int64_t parts[TJ_TEAM_PARTS]; /* as wide as the widest element */
   struct worker *workers; /* those of this call, linked by next */
   char apart[LINE];
   tj_word arrived; /* at the barrier in this round */
@@ -101,14 +102,14 @@ static void no_barrier(const tj_team *team) {
 }
 
 static void run_as(struct call *call, int64_t index) {
-  tj_team team = {index, call->size, team_barrier, call, call->support, stream};
+  tj_team team = {index, call->size, team_barrier, call, call->support, stream, call->parts};
   tj_fp caller = tj_fp_enter();
   call->entry(&team, call->buffers, call->dims);
   tj_fp_leave(caller);
 }
 
 static int run_alone(tj_entry *entry, const struct tj_support *support, void *const *buffers, const int64_t *dims) {
-  tj_team team = {0, 1, no_barrier, NULL, support, stream};
+  tj_team team = {0, 1, no_barrier, NULL, support, stream, NULL};
   tj_fp caller = tj_fp_enter();
   entry(&team, buffers, dims);
   tj_fp_leave(caller);

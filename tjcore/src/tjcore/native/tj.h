@@ -13,7 +13,10 @@ typedef struct tj_team {
   void *shared;                                 /* belongs to the thread pool */
   const struct tj_support *support;
   int64_t stream;                               /* results of so many bytes and more go past the cache; 0: none do */
+  void *parts;                                  /* the team's: TJ_TEAM_PARTS elements for what its threads pass on within a kernel; unused when size is 1 */
 } tj_team;
+
+#define TJ_TEAM_PARTS 256
 
 /* What a built graph exports: buffers are inputs, outputs and temporaries in plan order,
    dims the sizes of the symbols in plan order. */
