@@ -321,8 +321,26 @@ class KernelWriter:
             return [f"{pad}{{", *self._loop(stmt, pad + "  "), f"{pad}}}"]
         return self._loop(stmt, pad)
 
-    def _loop(self, stmt: Loop, pad: str) -> list[str]:
-        first, last = "0", self.size(stmt.axis.extent)
+    def _paired(self, stmt: Loop, pad: str) -> list[str]:
+        """Two loops that the team shares out as one: each thread's part may begin and end within the inner one."""
+        inner = stmt.body[-1]
+        assert isinstance(inner, Loop)
+        i, j, count = f"i{stmt.axis.var}", f"i{inner.axis.var}", self._factor(inner.axis.extent)
+        return [
+            f"{pad}int64_t first, last;",
+            f"{pad}tj_share(team, {self._factor(stmt.axis.extent)} * {count}, {self.kernel.grain or 1}, &first, &last);",
+            f"{pad}for (int64_t {i} = first < last ? first / {count} : 0; first < last && {i} * {count} < last; {i}++) {{",
+            f"{pad}  const int64_t {j}_from = first > {i} * {count} ? first - {i} * {count} : 0;",
+            f"{pad}  const int64_t {j}_end = last < ({i} + 1) * {count} ? last - {i} * {count} : {count};",
+            *self.scalar_body(stmt.body[:-1], pad + "  "),
+            *self._loop(inner, pad + "  ", f"{j}_from", f"{j}_end"),
+            f"{pad}}}",
+        ]
+
+    def _loop(self, stmt: Loop, pad: str, first: str = "0", last: str = "") -> list[str]:
+        if stmt.paired:
+            return self._paired(stmt, pad)
+        last = last or self.size(stmt.axis.extent)
         out: list[str] = []
         if stmt.share:
             grain = self.kernel.grain or (SHARE_GRAIN if stmt.lanes else tile_side(stmt) if stmt.tiled else 1)

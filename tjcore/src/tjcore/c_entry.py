@@ -123,14 +123,15 @@ class _EntryWriter:
         links = tuple((call.kernel, tuple(place[b] for b in call.buffers)) for call in calls)
         shapes = tuple((self.program.buffers[b].shape, self.program.buffers[b].dtype) for b in buffers)
         scratch = frozenset(place[b] for b in chain.scratch)
-        key = (links, shapes, scratch, chain.depth)
+        work = frozenset(place[b] for b in buffers if self.program.buffers[b].per_thread)
+        key = (links, shapes, scratch, work, chain.depth, chain.tile, chain.least)
         index = self._known.get(key)
         if index is None:
             name = f"chain{len(self.chains)}"
             dims = {d for k, _ in links for d in self.functions[k].dims}
             # By the params: a buffer may be the memory of another tensor, which was lent.
             dims |= {d for k, _ in links for p in self.program.kernels[k].params for size in p.shape for d in symbols(size)}
-            self.chains.append(self._chain(name, links, shapes, scratch, chain.depth, sorted(dims, key=lambda d: d.name)))
+            self.chains.append(self._chain(name, links, scratch, work, chain, sorted(dims, key=lambda d: d.name)))
             index = self._known[key] = len(self.functions)
             self.functions.append(_Function(name, len(buffers), tuple(sorted(dims, key=lambda d: d.name)), True))
         kept = ", ".join(self.program.buffers[b].name for b in chain.scratch) or "nothing"
@@ -142,15 +143,17 @@ class _EntryWriter:
         self,
         name: str,
         links: tuple[tuple[int, tuple[int, ...]], ...],
-        shapes: tuple[tuple[Shape, object], ...],
         scratch: frozenset[int],
-        depth: int,
+        work: frozenset[int],
+        chain: Chain,
         dims: list[Dim],
     ) -> str:
-        kernels = self.program.kernels
-        written = [places[i] for k, places in links for i, p in enumerate(kernels[k].params) if p.written]
+        kernels, depth = self.program.kernels, chain.depth
+        written = [places[i] for k, places in links for i, p in enumerate(kernels[k].params) if p.written and places[i] not in work]
         sizes = {i: (_bytes(self.program, k, p, depth)) for k, places in links for p, i in enumerate(places)}
-        rows = self._c(_product(kernels[links[0][0]].params[-1].shape[:depth]))
+        whole = {i: _bytes(self.program, k, p, 0) for k, places in links for p, i in enumerate(places)}
+        rows = self._c(_product(next(p for p in kernels[links[0][0]].params if p.written).shape[:depth]))
+        limits = f"{chain.tile}, {chain.least}"
         grain = kernels[links[0][0]].grain
         parameters = ["const tj_team *team", "void *const *given", *(f"int64_t {self.names[d]}" for d in dims)]
         lines = [
@@ -161,15 +164,18 @@ class _EntryWriter:
         ]
         lines += [f"  if (longest < {size}) longest = {size};" for size in dict.fromkeys(self._c(sizes[i]) for i in written)]
         lines += [
-            f"  const int64_t tiles = tj_tiles(team, rows, {grain}, longest);",
+            f"  const int64_t tiles = tj_tiles(team, rows, {grain}, longest, {limits});",
             "  for (tj_share(team, tiles, 1, &tile, &end); tile < end; tile++) {",
             "    const tj_team part = {tile, tiles, 0, 0, team->support};",
             f"    tj_share(&part, rows, {grain}, &row, &next);",
         ]
-        at = {i: f"given[{i}]" for i in range(len(shapes))}
+        at = {i: f"given[{i}]" for i in sizes}
+        for i in sorted(work):  # a tile is no thread: which piece is its own, it cannot tell
+            at[i] = f"w{i}"
+            lines.append(f"    void *const w{i} = (char *)given[{i}] + team->index * ({self._c(whole[i])});")
         for i in sorted(scratch):
             at[i] = f"s{i}"
-            lines.append(f"    void *const s{i} = tj_scratch(team, given[{i}], rows, {self._c(sizes[i])}, row);")
+            lines.append(f"    void *const s{i} = tj_scratch(team, given[{i}], rows, {self._c(sizes[i])}, row, {limits});")
         for k, places in links:
             arguments = ", ".join(["&part", *(at[i] for i in places), *(self.names[d] for d in self.functions[k].dims)])
             lines.append(f"    {kernels[k].name}({arguments});")

@@ -71,7 +71,7 @@ def show_loops(body: Sequence[Stmt], sizes: Mapping[str, int] | None = None) -> 
     for stmt in body:
         match stmt:
             case Loop():
-                marks = " threads" * stmt.share + " lanes" * stmt.lanes
+                marks = " threads" * (stmt.share and not stmt.paired) + " lanes" * stmt.lanes
                 inner = show_loops(stmt.body, sizes)
                 parts.append(f"{_size(stmt.axis.extent, sizes)}{marks}" + (f" x ({inner})" if inner else ""))
             case Fold():

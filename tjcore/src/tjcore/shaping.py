@@ -177,6 +177,14 @@ def _sliced(x: Any, axis: int, part: slice) -> Expr:
         at: Size = int(value) if isinstance(value, (int, np.integer)) else value
         return maximum(size + at, low) if _negative(at, "the bound") else minimum(at, high)
 
+    if step == 1 and part.stop is not None and _is_size(part.stop) and _negative(part.stop, "the bound"):
+        from_front = part.start is None or (_is_size(part.start) and not _negative(part.start, "the bound"))
+        if from_front:  # x[a:-b], x[:-b] and x[a:] of one a + b have one length, written alike
+            front, back = (int(k) if isinstance(k, np.integer) else k for k in (part.start or 0, part.stop))
+            return x.slice_axis(axis, minimum(front, size), size - minimum(size, front - back), 1)  # type: ignore[no-any-return]
+    if step == 1 and part.stop is None and part.start is not None and _is_size(part.start) and _negative(part.start, "the bound"):
+        last = minimum(int(-part.start) if isinstance(part.start, np.integer) else -part.start, size)  # x[-b:] has the length of x[:b]
+        return x.slice_axis(axis, size - last, last, 1)  # type: ignore[no-any-return]
     if step > 0:
         start = bound(part.start, 0, 0, size)
         length = maximum((bound(part.stop, size, 0, size) - start + (step - 1)) // step, 0)
