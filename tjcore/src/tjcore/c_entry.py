@@ -32,6 +32,8 @@ def dim_names(dims: Sequence[Dim]) -> dict[Dim, str]:
 def kernel_dims(writer: KernelWriter, kernel: Kernel) -> list[Dim]:
     """The symbols that the kernel's loops and indices mention, by name."""
     found = set(writer.needs(kernel.body, set()).dims)
+    if writer.lanes > 1:  # how large results are decides how they are stored
+        found |= {d for p in kernel.params if p.written and not kernel.grain for size in p.shape for d in symbols(size)}
     for stmt in walk(kernel.body):
         if isinstance(stmt, Contract):
             found |= contract_dims(writer, stmt)

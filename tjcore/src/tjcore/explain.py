@@ -9,10 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from .counts import moved_bytes, operations
 from .dims import Size, evaluate
 from .loops import Contract, Fold, Loop, Scan, Stmt
 from .program import Kernel, Plan
-from .work import moved_bytes, operations
 
 INLINED = ("constant", "size", "broadcast_to", "expand_dims", "squeeze")
 """Ops that cost nothing, left out where kernels are named by their ops."""
@@ -20,7 +20,7 @@ INLINED = ("constant", "size", "broadcast_to", "expand_dims", "squeeze")
 
 @dataclass(frozen=True, slots=True)
 class KernelRow:
-    """One run of a kernel. Figures are numbers where sizes are known, formulas in the dims otherwise (`work.py` says what counts)."""
+    """One run of a kernel. Figures are numbers where sizes are known, formulas in the dims otherwise (`counts.py` says what counts)."""
 
     number: int
     name: str

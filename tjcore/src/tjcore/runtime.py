@@ -33,6 +33,7 @@ from .prepared import PreparedCall
 from .program import Plan, compile_plan
 from .questions import MemoryFormulas, MemoryReport, Questions
 from .traversal import check_outputs, toposort
+from .work import Work
 
 REMEMBERED_SIZES = 1024
 """Of how many sizes an object remembers shapes and offsets; the oldest are forgotten."""
@@ -54,10 +55,11 @@ class CallMemory:
 class _Sized:
     """What is remembered of one set of sizes."""
 
-    __slots__ = ("makers", "placement", "record", "shapes", "workspace")
+    __slots__ = ("makers", "placement", "record", "shapes", "threads", "workspace")
 
-    def __init__(self, placement: Placement, shapes: tuple[tuple[int, ...], ...], nbytes: Sequence[int]) -> None:
+    def __init__(self, placement: Placement, shapes: tuple[tuple[int, ...], ...], nbytes: Sequence[int], threads: int) -> None:
         self.placement = placement
+        self.threads = threads
         self.shapes = shapes
         """Of the outputs."""
         self.makers = [maker(n) for n in nbytes]
@@ -109,6 +111,7 @@ class CompiledGraph:
         """Arrays that the graph brings along."""
         self._guards = Guards(self.plan.inputs, self.plan.symbols, toposort(self.plan.outputs), self.plan.constraints)
         self._layout = Layout(self.plan, self.options.reuse, self.options.threads, self.options.plan_effort)
+        self._work = Work(self.plan.program)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
         dump_plan(self.plan, self._layout, self.options.fuse)
         self._built: Built = build(self.plan.program, self.options)
@@ -134,7 +137,7 @@ class CompiledGraph:
             return None  # an output that is an input's array, and one that is not to overlap others: Python sees to both
         if not Direct.possible(self._entry, len(inputs) + len(outputs), temporaries, len(plan.symbols), extents):
             return None
-        return Direct(self._entry, inputs, outputs, temporaries, len(plan.symbols), self.options.threads)
+        return Direct(self._entry, inputs, outputs, temporaries, len(plan.symbols))
 
     def __reduce__(self) -> Any:
         return _rebuild, (self._outputs, self.options, self.plan.constraints)
@@ -336,7 +339,7 @@ class CompiledGraph:
             for i, x in self.plan.aliases.items():
                 if outputs[i] is given[x]:
                     written[i] = np.empty_like(given[x])
-        self._entry.call((*given, *written), workspace, placement.offsets, dims, self.options.threads)
+        self._entry.call((*given, *written), workspace, placement.offsets, dims, sized.threads)
         for i, x in self.plan.aliases.items():
             if self._entry.support is None:
                 np.copyto(outputs[i], written[i])
@@ -354,7 +357,8 @@ class CompiledGraph:
         placement = self._layout.place(dims)
         self._questions.check(placement)
         numbers = self._layout.numbers("output")
-        sized = _Sized(placement, tuple(placement.shapes[i] for i in numbers), [placement.nbytes[i] for i in numbers])
+        threads = self._work.threads(self.options.threads, self.options.thread_work, placement.bindings)
+        sized = _Sized(placement, tuple(placement.shapes[i] for i in numbers), [placement.nbytes[i] for i in numbers], threads)
         with self._lock:
             while len(self._sizes) >= REMEMBERED_SIZES:
                 self._sizes.pop(next(iter(self._sizes)))
@@ -367,7 +371,7 @@ class CompiledGraph:
             placement = sized.placement
             extents = [size for array in given for size in array.shape] + [size for shape in sized.shapes for size in shape]
             dims = list(placement.bindings.values())
-            record = sized.record = Record(extents, dims, placement.offsets, sized.workspace, sized.shapes, sized.makers)
+            record = sized.record = Record(extents, dims, placement.offsets, sized.workspace, sized.threads, sized.shapes, sized.makers)
         return record
 
 

@@ -31,6 +31,7 @@ FFI.cdef(
     int tj_pool_run(void (*entry)(const tj_team *, void *const *, const int64_t *), const tj_support *support,
                     void *const *buffers, const int64_t *dims, int64_t threads);
     void tj_pool_shutdown(void);
+    void tj_pool_stream(int64_t bytes);
     int64_t tj_call_slot(const int64_t *extents, int64_t count);
     void tj_call_setup(const void *interpreter, void **call, void **prepared);
     const tj_support *tj_support_table(void);
