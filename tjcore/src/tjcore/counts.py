@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .dims import Size, total
 from .layout import count_of
-from .loops import Contract, Fold, Kernel, Let, Loop, Scan, Stmt, walk
+from .loops import Chain, Contract, Fold, Kernel, Let, Loop, Program, Scan, Stmt, walk
 
 FREE = {"cast", "where", "equals", "positive", "less", "less_equal", "equal", "not_equal", "stop_gradient"}
 """Ops that count nothing, besides those on bools and bits."""
@@ -40,3 +40,13 @@ def moved_bytes(kernel: Kernel) -> Size:
     """Bytes of the tensors that a kernel reads and writes; not of the room that a product packs its operands in."""
     rooms = {stmt.scratch for stmt in walk(kernel.body) if isinstance(stmt, Contract)}
     return total([count_of(p.shape) * p.dtype.itemsize for i, p in enumerate(kernel.params) if i not in rooms])
+
+
+def chain_bytes(program: Program, chain: Chain) -> Size:
+    """Bytes of the tensors that a chain of kernels reads and writes as a whole; what it keeps by the tile stays in the cache."""
+    moved: dict[tuple[int, bool], Size] = {}
+    for call in program.calls[chain.first : chain.last + 1]:
+        for b, p in zip(call.buffers, program.kernels[call.kernel].params, strict=True):
+            if b not in chain.scratch and not program.buffers[b].per_thread:
+                moved[b, p.written] = count_of(p.shape) * p.dtype.itemsize
+    return total(moved.values())

@@ -255,6 +255,8 @@ class Program:
     kernels: tuple[Kernel, ...]
     calls: tuple[Call, ...]
     chains: tuple[Chain, ...] = ()
+    profiled: bool = False
+    """Whether the entry notes the time of each step."""
 
     def count(self, kind: BufferKind) -> int:
         return sum(b.kind == kind for b in self.buffers)
