@@ -212,7 +212,6 @@ def test_temporaries_without_a_byte_have_addresses_too(compile):
     v = input("x", (n, 4))
     f = CompiledGraph([(v.sum(0) + v).exp() + (v @ v.T).sum(1).expand_dims(1)], backend=compile.backend)
     given: list[int] = []
-    call = f._entry.function
 
     def spy(function, table, buffers, sizes, threads):
         given.append(len(buffers))

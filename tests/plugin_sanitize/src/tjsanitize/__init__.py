@@ -1,7 +1,7 @@
 """Sanitizers for everything that tjcore builds: memory outside of an array and undefined behaviour end the program, with a report.
 
-The process must have started with the address sanitizer's library, as `tox -e sanitize` does. A team's stack holds no workspace beyond its end, so the checks of
-the stack stay on; leaks are not looked for, since Python keeps much until it ends.
+The process must have started with the address sanitizer's library, as `tox -e sanitize` does. Leaks are not looked for, since Python itself keeps
+much until it ends.
 """
 
 from tjcore.hookspecs import hookimpl
