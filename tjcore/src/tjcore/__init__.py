@@ -6,8 +6,13 @@ once for every size (`CompiledGraph`), and call it with NumPy arrays.
 
 __version__ = "0.1.0"
 
+from typing import TYPE_CHECKING
+
+from .interpreter import require_main
+
+require_main()
+
 from . import errors, functions, nn
-from .autodiff import grad, value_and_grad, vjp
 from .dims import Dim, SizeExpr
 from .dtypes import DType, bool_, float16, float32, float64, int32, int64, uint8
 from .errors import (
@@ -23,27 +28,41 @@ from .errors import (
     TensorJitError,
     ToolchainError,
     ToolchainUnavailable,
+    TraceError,
 )
 from .functions import *  # noqa: F403 - their names are listed in functions.__all__
-from .graph import Expr, constant, input, matmul
+from .graph import Expr, constant, input
 from .memory import Allocation, Temporary, plan_memory, verify_plan
 from .options import configure, setting, settings
 from .pools import release_memory
 from .prepared import PreparedCall
 from .program import Kernel, Plan, compile_plan
-from .questions import MemoryFormulas, MemoryReport
+from .questions import CallMemory, MemoryFormulas, MemoryReport
 from .reference import evaluate_graph
-from .runtime import CallMemory, CompiledGraph
+from .runtime import CompiledGraph
 from .text import read_graph, show_graph
+from .trace import ArraySpec, CacheInfo, Compiled, Jitted, Lowered, compile, grad, jit, value_and_grad, vjp
+
+if TYPE_CHECKING:  # which follows no `__all__` that is put together
+    from .functions.contractions import *  # noqa: F403
+    from .functions.creation import *  # noqa: F403
+    from .functions.elementwise import *  # noqa: F403
+    from .functions.indexing import *  # noqa: F403
+    from .functions.manipulation import *  # noqa: F403
+    from .functions.products import *  # noqa: F403
+    from .functions.statistics import *  # noqa: F403
 
 __all__ = [  # noqa: PLE0604 - strings, from another module
     *functions.__all__,
     "Allocation",
+    "ArraySpec",
     "BudgetError",
     "CacheError",
+    "CacheInfo",
     "CallError",
     "CallMemory",
     "CompileError",
+    "Compiled",
     "CompiledGraph",
     "DType",
     "Dim",
@@ -51,7 +70,9 @@ __all__ = [  # noqa: PLE0604 - strings, from another module
     "Expr",
     "GraphError",
     "InternalError",
+    "Jitted",
     "Kernel",
+    "Lowered",
     "MemoryFormulas",
     "MemoryReport",
     "Plan",
@@ -63,7 +84,9 @@ __all__ = [  # noqa: PLE0604 - strings, from another module
     "TensorJitError",
     "ToolchainError",
     "ToolchainUnavailable",
+    "TraceError",
     "bool_",
+    "compile",
     "compile_plan",
     "configure",
     "constant",
@@ -76,7 +99,7 @@ __all__ = [  # noqa: PLE0604 - strings, from another module
     "input",
     "int32",
     "int64",
-    "matmul",
+    "jit",
     "nn",
     "plan_memory",
     "read_graph",

@@ -6,7 +6,7 @@ any other and can be differentiated again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, overload
 
 from .errors import GraphError, shown
@@ -14,30 +14,17 @@ from .graph import Expr, constant
 from .ops import OPS, same, show_shape
 from .traversal import toposort
 
-Function = Callable[..., Expr]
-
 
 @overload
 def grad(output: Expr, wrt: Expr, *, cotangent: Expr | None = None) -> Expr: ...
 @overload
 def grad(output: Expr, wrt: Sequence[Expr], *, cotangent: Expr | None = None) -> tuple[Expr, ...]: ...
-@overload
-def grad(output: Function, wrt: int | Sequence[int] = 0) -> Callable[..., Any]: ...
-
-
-def grad(
-    output: Expr | Function, wrt: Expr | Sequence[Expr] | int | Sequence[int] = 0, *, cotangent: Expr | None = None
-) -> Expr | tuple[Expr, ...] | Callable[..., Any]:
+def grad(output: Expr, wrt: Expr | Sequence[Expr], *, cotangent: Expr | None = None) -> Expr | tuple[Expr, ...]:
     """The derivative of a scalar `output` with respect to each of `wrt` (an Expr, or a sequence of them for a tuple).
 
     For an output that is no scalar give `cotangent`, of the output's shape: the result is then the vector-Jacobian product.
     What the output does not depend on has gradient zero. The derivative of relu at 0 is 0.
-
-    For a function of Exprs, with `wrt` the position of an argument or several: the function that gives the derivative.
     """
-    if callable(output):
-        both = value_and_grad(output, wrt)  # type: ignore[arg-type]
-        return _named(output, "grad", lambda *arguments, **named: both(*arguments, **named)[1])
     if not isinstance(wrt, (Expr, Sequence)):
         raise GraphError(f"grad: wrt must be an Expr or a sequence of them, got {shown(wrt)}")
     targets = (wrt,) if isinstance(wrt, Expr) else tuple(wrt)
@@ -46,7 +33,7 @@ def grad(
     if cotangent is None:
         cotangent = _one("grad", output)
     _check_cotangent("grad", output, cotangent)
-    found = _backward([output], [cotangent], targets)  # type: ignore[arg-type]
+    found = _backward([output], [cotangent], targets)
     return found[0] if isinstance(wrt, Expr) else found
 
 
@@ -54,35 +41,9 @@ def grad(
 def value_and_grad(output: Expr, wrt: Expr) -> tuple[Expr, Expr]: ...
 @overload
 def value_and_grad(output: Expr, wrt: Sequence[Expr]) -> tuple[Expr, tuple[Expr, ...]]: ...
-@overload
-def value_and_grad(output: Function, wrt: int | Sequence[int] = 0) -> Callable[..., Any]: ...
-
-
-def value_and_grad(output: Expr | Function, wrt: Expr | Sequence[Expr] | int | Sequence[int] = 0) -> Any:
-    """A scalar output and its derivative, as `grad` gives it; of a function: the function that gives both."""
-    if isinstance(output, Expr):
-        return output, grad(output, wrt)  # type: ignore[arg-type]
-    if not callable(output):
-        raise GraphError(f"value_and_grad: expected an Expr or a function of Exprs, got {shown(output)}")
-    function = output
-
-    def both(*arguments: Any, **named: Any) -> tuple[Expr, Any]:
-        at = wrt
-        if isinstance(at, bool) or not (isinstance(at, int) or (isinstance(at, Sequence) and all(isinstance(i, int) for i in at))):
-            raise GraphError(f"grad of a function: wrt must be the position of an argument or several, got {shown(at)}")
-        value = function(*arguments, **named)
-        try:
-            chosen = [arguments[i] for i in ((at,) if isinstance(at, int) else at)]  # type: ignore[index]
-        except IndexError:
-            raise GraphError(f"grad of a function: wrt is {at}, and the call has {len(arguments)} positional arguments") from None
-        leaves: list[Any] = []
-        for argument in chosen:
-            _collect(argument, leaves)
-        slopes = iter(grad(value, leaves))
-        found = tuple(_rebuild(argument, slopes) for argument in chosen)
-        return value, found[0] if isinstance(at, int) else found
-
-    return _named(function, "value and grad", both)
+def value_and_grad(output: Expr, wrt: Expr | Sequence[Expr]) -> Any:
+    """A scalar output and its derivative, as `grad` gives it."""
+    return output, grad(output, wrt)
 
 
 def vjp(outputs: Sequence[Expr], wrt: Sequence[Expr], cotangents: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -94,32 +55,6 @@ def vjp(outputs: Sequence[Expr], wrt: Sequence[Expr], cotangents: Sequence[Expr]
     for output, cotangent in zip(outputs, cotangents, strict=True):
         _check_cotangent("vjp", output, cotangent)
     return _backward(outputs, cotangents, wrt)
-
-
-def _collect(argument: Any, leaves: list[Any]) -> None:
-    """The Exprs in lists, tuples and dicts, in order."""
-    if isinstance(argument, dict):
-        for value in argument.values():
-            _collect(value, leaves)
-    elif isinstance(argument, (list, tuple)):
-        for value in argument:
-            _collect(value, leaves)
-    else:
-        leaves.append(argument)
-
-
-def _rebuild(argument: Any, leaves: Iterator[Expr]) -> Any:
-    if isinstance(argument, dict):
-        return {name: _rebuild(value, leaves) for name, value in argument.items()}
-    if isinstance(argument, (list, tuple)):
-        parts = [_rebuild(value, leaves) for value in argument]
-        return type(argument)(*parts) if hasattr(argument, "_fields") else type(argument)(parts)
-    return next(leaves)
-
-
-def _named(function: Function, what: str, derived: Callable[..., Any]) -> Callable[..., Any]:
-    derived.__name__ = f"{what} of {getattr(function, '__name__', 'a function')}"
-    return derived
 
 
 def _check_float(name: str, value: object) -> None:

@@ -22,6 +22,11 @@ class GraphError(TensorJitError, ValueError):
     """The graph cannot be built as written: shapes, dtypes, axes or names disagree."""
 
 
+class TraceError(GraphError, TypeError):
+    """A program that is being traced asks for what only a call has: the numbers in an array, or a size where Python needs an int. The message
+    says what to write instead."""
+
+
 class CallError(TensorJitError, ValueError):
     """The arrays or sizes of a call do not fit what the graph declares. Nothing was computed."""
 

@@ -20,6 +20,7 @@ from . import dtypes
 from .dims import Size
 from .dtypes import DType
 from .errors import GraphError, shown
+from .lifting import lifted
 from .operators import Operators
 from .ops import OPS, Shape, broadcast_shapes, check_axes, check_axis, check_shape, same, show_shape
 from .shaping import Axes, Shaping
@@ -79,10 +80,10 @@ class Expr(Operators, Shaping):
         return len(self.shape)
 
     def _with(self, op: str, *others: Any, swapped: bool = False) -> Expr:
-        return elementwise(op, *others, self) if swapped else elementwise(op, self, *others)
+        return _elementwise(op, *others, self) if swapped else _elementwise(op, self, *others)
 
     def _matmul(self, other: Any, swapped: bool = False) -> Expr:
-        return matmul(other, self) if swapped else matmul(self, other)
+        return _matmul(other, self) if swapped else _matmul(self, other)
 
     def relu(self) -> Expr:
         """`x if x > 0 else 0`, so 0 for NaN and for -0.0."""
@@ -106,7 +107,7 @@ class Expr(Operators, Shaping):
 
     def pow(self, other: Any) -> Expr:
         """This to the power of the other, as `numpy.power`."""
-        return power(self, other)
+        return _power(self, other)
 
     def sqrt(self) -> Expr:
         return elementwise("sqrt", self)
@@ -245,8 +246,7 @@ def hold(array: NDArray[Any], dtype: Any = None) -> Expr:
     kept.flags.writeable = False
     digest = hashlib.sha256(f"{kept.dtype.str} {kept.shape} ".encode())
     digest.update(kept.tobytes())
-    name = f"data_{digest.hexdigest()[:32]}"
-    node = _HELD_BY_NAME.get(name)
+    node = _HELD_BY_NAME.get(name := f"data_{digest.hexdigest()[:32]}")
     if node is None:
         node = input(name, kept.shape, kept.dtype)
         _HELD[node] = kept
@@ -270,8 +270,7 @@ def constant(value: float | NDArray[Any], dtype: Any = None) -> Expr:
     """
     if isinstance(value, np.ndarray) and value.ndim:
         return hold(value, dtype)
-    dtype = dtypes.float32 if dtype is None else dtype
-    kind = dtypes.as_dtype(dtype)
+    kind = dtypes.as_dtype(dtypes.float32 if dtype is None else dtype)
     if kind.storage:
         return constant(_rounded(value, kind), kind.computed).astype(kind)
     if kind is dtypes.bool_ and isinstance(value, (bool, np.bool_)):
@@ -306,8 +305,7 @@ def size_of(size: Size, dtype: Any = dtypes.float32) -> Expr:
         return size_of(size, kind.computed).astype(kind)
     if isinstance(size, int) and not isinstance(size, bool):
         return constant(size, kind)
-    (checked,) = check_shape("size_of", (size,))
-    return Expr("size", (), kind, (), checked)
+    return Expr("size", (), kind, (), check_shape("size_of", (size,))[0])
 
 
 def number(value: Any, kind: DType) -> Expr:
@@ -393,3 +391,6 @@ def matmul(a: Any, b: Any) -> Expr:
         batch = broadcast_shapes("matmul (axes in front of the last two)", a.shape[:-2], b.shape[:-2])
         a, b = a.broadcast_to((*batch, *a.shape[-2:])), b.broadcast_to((*batch, *b.shape[-2:]))
     return apply("matmul", (a, b))
+
+
+_elementwise, _power, _matmul = lifted(elementwise, numbers=True), lifted(power, numbers=True), lifted(matmul)

@@ -67,6 +67,8 @@ class Layout:
         for chain in plan.program.chains:
             for i in chain.scratch:
                 self._bytes[i] = tile_bytes(buffers[i], chain, threads)
+        # No axis is negative in a call (guards see to it), which intervals cannot always tell from a long sum of products.
+        self._bytes = [n if bounds(n)[0] >= 0 else maximum(n, 0) for n in self._bytes]
         self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes(
             [*(s for b in buffers for s in b.shape), *self._bytes], self.order
         )

@@ -49,8 +49,8 @@ from .ops import OPS, Shape, show_shape
 SCALARS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.kind == "elementwise" and op.expand is None}
 """Scalar ops of `Let` and how many registers each takes: the elementwise rows of the op table, with the same meaning."""
 
-FOLDS = ("add", "mul", "max", "min")
-"""Operations a `Fold` can reduce with."""
+FOLDS = ("add", "mul", "max", "min", "argmax", "argmin")
+"""Operations a `Fold` can reduce with; the last two give the index of the first extreme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +269,8 @@ class Program:
     kernels: tuple[Kernel, ...]
     calls: tuple[Call, ...]
     chains: tuple[Chain, ...] = ()
+    profiled: bool = False
+    """Whether the entry notes the time of each step."""
 
     def count(self, kind: BufferKind) -> int:
         return sum(b.kind == kind for b in self.buffers)
@@ -408,7 +410,7 @@ def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
                         raise fail(stmt, f"r{stmt.value} is not in scope")
                     define(stmt)
                 case Scan():
-                    if stmt.op not in FOLDS:
+                    if stmt.op not in FOLDS[:4]:
                         raise fail(stmt, f"no scan {stmt.op}")
                     if "lanes" in inside:
                         raise fail(stmt, "no scan may lie inside a lanes loop")

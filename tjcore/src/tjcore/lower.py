@@ -37,7 +37,7 @@ from .ops import OPS
 from .ops.scans import BACKWARD
 from .products import scratch_bytes, settle, split
 
-FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "argmax": "argmax", "argmin": "argmin"}
 """The loop IR's fold for each reduction op."""
 
 

@@ -12,6 +12,7 @@ from .convolution import avg_pool, conv, max_pool
 from .functions.elementwise import logaddexp, operand, stop_gradient
 from .functions.statistics import logsumexp, var
 from .graph import Expr, elementwise, reduce
+from .lifting import lifted
 from .shaping import Axes
 
 
@@ -125,3 +126,5 @@ __all__ = [
     "avg_pool", "binary_cross_entropy", "conv", "cross_entropy", "elu", "gelu", "hard_tanh", "layer_norm", "leaky_relu", "log_sigmoid", "log_softmax",
     "logsumexp", "max_pool", "relu", "rms_norm", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "standardize", "tanh",
 ]  # fmt: skip
+
+globals().update({name: lifted(globals()[name]) for name in __all__})  # each also for the values of a program that is being traced

@@ -5,7 +5,9 @@ Each is an op of the table or a composition of ops, so that it fuses, differenti
 
 from __future__ import annotations
 
-from . import creation, elementwise, indexing, manipulation, products, statistics
+from ..lifting import lifted
+from . import contractions, creation, elementwise, indexing, manipulation, products, statistics
+from .contractions import *  # noqa: F403 - each module lists its names
 from .creation import *  # noqa: F403 - each module lists its names
 from .elementwise import *  # noqa: F403 - each module lists its names
 from .indexing import *  # noqa: F403 - each module lists its names
@@ -13,4 +15,15 @@ from .manipulation import *  # noqa: F403 - each module lists its names
 from .products import *  # noqa: F403 - each module lists its names
 from .statistics import *  # noqa: F403 - each module lists its names
 
-__all__ = [*creation.__all__, *elementwise.__all__, *indexing.__all__, *manipulation.__all__, *products.__all__, *statistics.__all__]  # noqa: PLE0604 - strings, from those modules
+__all__ = [  # noqa: PLE0604 - strings, from those modules
+    *contractions.__all__,
+    *creation.__all__,
+    *elementwise.__all__,
+    *indexing.__all__,
+    *manipulation.__all__,
+    *products.__all__,
+    *statistics.__all__,
+]
+
+# Each also for the values of a program that is being traced.
+globals().update({name: lifted(globals()[name], numbers=name in elementwise.__all__) for name in __all__})

@@ -6,10 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .. import graph
 from ..errors import GraphError, shown
-from ..graph import Expr, matmul, reduce
+from ..graph import Expr, reduce
 from ..ops import check_axis, same, show_shape
 from .elementwise import multiply, operand
+
+
+def matmul(x1: Expr, x2: Expr, /) -> Expr:
+    """The matrix product, or several, as NumPy's matmul, in fma chains of 256."""
+    return graph.matmul(x1, x2)
 
 
 def matrix_transpose(x: Expr, /) -> Expr:
@@ -72,12 +78,12 @@ def tensordot(x1: Expr, x2: Expr, /, *, axes: int | tuple[Sequence[int], Sequenc
     rows, cols = [i for i in range(a.rank) if i not in left], [j for j in range(b.rank) if j not in right]
     a, b = a.permute((*rows, *left)), b.permute((*right, *cols))
     if len(left) == len(rows) == len(cols) == 1:
-        return matmul(a, b)
+        return graph.matmul(a, b)
     for _ in cols:  # (rows, contracted, 1...) times (contracted, cols)
         a = a.expand_dims(a.rank)
     return _summed(a * b, tuple(range(len(rows), len(rows) + len(left)))) if left else a * b
 
 
 __all__ = [
-    "matrix_transpose", "vecdot", "outer", "dot", "tensordot",
+    "matmul", "matrix_transpose", "vecdot", "outer", "dot", "tensordot",
 ]  # fmt: skip

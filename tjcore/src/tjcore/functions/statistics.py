@@ -49,6 +49,16 @@ def min(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> Expr:
     return reduce("min", operand("min", x), axis, keepdims)
 
 
+def argmax(x: Expr, /, *, axis: int | None = None, keepdims: bool = False) -> Expr:
+    """Where the largest is, as int64: the first of equal ones, and the first NaN if there is one. axis=None counts all elements in order."""
+    return operand("argmax", x).argmax(axis, keepdims)
+
+
+def argmin(x: Expr, /, *, axis: int | None = None, keepdims: bool = False) -> Expr:
+    """Where the smallest is, as int64: the first of equal ones, and the first NaN if there is one. axis=None counts all elements in order."""
+    return operand("argmin", x).argmin(axis, keepdims)
+
+
 def any(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> Expr:
     """Whether at least one is true (not 0); False for none."""
     for at in reversed(axes := check_axes("any", axis, operand("any", x).rank)):
@@ -145,5 +155,5 @@ def norm(x: Expr, /, *, axis: Axes = None, keepdims: bool = False, ord: float | 
 
 
 __all__ = [
-    "sum", "prod", "max", "min", "any", "all", "count_nonzero", "cumulative_sum", "mean", "var", "std", "logsumexp", "norm",
+    "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero", "cumulative_sum", "mean", "var", "std", "logsumexp", "norm",
 ]  # fmt: skip

@@ -12,7 +12,11 @@ typedef struct tj_team {
   void (*barrier)(const struct tj_team *team);  /* waits for the whole team; unused when size is 1 */
   void *shared;                                 /* belongs to the thread pool */
   const struct tj_support *support;
+  int64_t stream;                               /* results of so many bytes and more go past the cache; 0: none do */
+  void *parts;                                  /* the team's: TJ_TEAM_PARTS elements for what its threads pass on within a kernel; unused when size is 1 */
 } tj_team;
+
+#define TJ_TEAM_PARTS 256
 
 /* What a built graph exports: buffers are inputs, outputs and temporaries in plan order,
    dims the sizes of the symbols in plan order. */
@@ -26,6 +30,12 @@ static inline void tj_share(const tj_team *team, int64_t count, int64_t grain, i
   int64_t to = from + each + (team->index < more ? 1 : 0);
   *first = from * grain < count ? from * grain : count;
   *last = to * grain < count ? to * grain : count;
+}
+
+/* Whether a loop that starts to store at `at` into a result of `bytes` bytes should store past the cache: the result would push out of it
+   what is still wanted, and whole lines that are written need not be read first. A loop of its own line each time would be slower for it. */
+static inline int tj_streams(const tj_team *team, const void *at, int64_t bytes) {
+  return team->stream && bytes >= team->stream && ((uintptr_t)at & 63) == 0;
 }
 
 /* Chains of kernels run over rows tile by tile, so that what they pass on stays in the cache. A tile takes the place of a thread in a
