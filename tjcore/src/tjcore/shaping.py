@@ -6,6 +6,7 @@ graph is built is checked at the call.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,33 @@ class Shaping:
 
     def _node(self, op: str, arg: Any) -> Expr:
         raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Size:
+        """How many elements it has."""
+        return count(self.shape)
+
+    @property
+    def mT(self) -> Expr:
+        """The last two axes exchanged."""
+        return self.swapaxes(-1, -2)
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        if device != "cpu":
+            raise GraphError(f"to_device: there is the device 'cpu' only, got {shown(device)}")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The package itself, which is a namespace of the array API standard (docs/array-api.md)."""
+        return sys.modules[__package__]
 
     def slice_axis(self, axis: int, start: Size, length: Size, step: int = 1) -> Expr:
         """`length` elements of one axis, from `start` in steps of `step`; unlike in `x[a:b]` nothing is cut off at the ends."""
