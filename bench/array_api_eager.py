@@ -3,17 +3,19 @@
     git clone https://github.com/data-apis/array-api-tests --recurse-submodules && cd array-api-tests && pip install -r requirements.txt
     PYTHONPATH=.../bench ARRAY_API_TESTS_MODULE=array_api_eager ARRAY_API_TESTS_VERSION=2024.12 pytest array_api_tests --max-examples 20
 
-Every function and operator is traced, compiled (by the reference evaluator, or `TENSORJIT_BACKEND`) and called for the arrays at hand. What the suite itself needs
-to make arrays and look into them (`x[i] = v`, `bool(x)`) is NumPy's.
+Every function and operator is traced, compiled (by the reference evaluator, or `TENSORJIT_BACKEND`) and called for the arrays at hand. What the
+suite needs itself to make arrays and look into them (`x[i] = v`, `bool(x)`) is NumPy's.
 """
 
 from __future__ import annotations
 
+import builtins
 import os
 from functools import wraps
 from typing import Any
 
 import numpy as np
+
 import tjcore as tj
 from tjcore.dtypes import as_dtype
 
@@ -69,7 +71,7 @@ class Array:
     def __len__(self) -> int:
         return len(self.values)
 
-    __bool__ = lambda self: bool(self.values)  # noqa: E731
+    __bool__ = lambda self: builtins.bool(self.values)  # noqa: E731
     __int__ = lambda self: int(self.values)  # noqa: E731
     __float__ = lambda self: float(self.values)  # noqa: E731
     __complex__ = lambda self: complex(self.values)  # noqa: E731
@@ -79,7 +81,7 @@ class Array:
 
 def _operator(name: str) -> Any:
     def call(self: Array, *others: Any) -> Any:
-        if not all(isinstance(o, (Array, bool, int, float)) for o in others):
+        if not all(isinstance(o, (Array, int, float)) for o in others):
             return NotImplemented
         return computed(lambda x, *ys: getattr(x, name)(*ys), self, *others)
 
@@ -97,8 +99,8 @@ def _in_place(name: str) -> Any:
     return call
 
 
-_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-for _name in (*_BINARY, *(f"r{n}" for n in _BINARY), *"lt le gt ge eq ne neg pos abs invert".split()):
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"]
+for _name in (*_BINARY, *(f"r{n}" for n in _BINARY), *["lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"]):
     setattr(Array, f"__{_name}__", _operator(f"__{_name}__"))
 for _name in _BINARY:
     setattr(Array, f"__i{_name}__", _in_place(_name))

@@ -78,7 +78,7 @@ BUILDING = {
     "input: size too large": lambda: input("a", (2**31,)),
     "input: shape": lambda: input("a", "3"),
     "input: too many axes": lambda: input("a", (1,) * 33),
-    "input: dtype": lambda: input("a", (3,), "float16"),
+    "input: dtype": lambda: input("a", (3,), "float128"),
     "constant: nan": lambda: constant(float("nan")),
     "constant: out of float32": lambda: constant(1e39),
     "constant: bool": lambda: constant(True),

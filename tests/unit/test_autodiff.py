@@ -193,7 +193,7 @@ def test_gradients_of_deep_and_of_doubled_graphs_stay_linear():
     np.testing.assert_allclose(slope, 1.5**48, rtol=1e-5)
 
 
-STEPS = {"floor_divide", "nextafter", "less", "less_equal", "equal", "not_equal", "stop_gradient"}
+STEPS = {"argmax", "argmin", "floor_divide", "nextafter", "less", "less_equal", "equal", "not_equal", "stop_gradient"}
 """Ops of floats through which no gradient flows: constant between their steps, or made for that."""
 
 

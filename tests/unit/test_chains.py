@@ -7,7 +7,7 @@ import pytest
 
 import tjcore as tj
 from tjcore.layout import Layout
-from tjcore.loops import TILE_BYTES
+from tjcore.loops import PRODUCT_TILE_ROWS, TILE_BYTES
 
 R = tj.Dim("R", 0, 100_000)
 C = tj.Dim("C", 1, 100_000)
@@ -95,3 +95,65 @@ def test_rows_of_single_elements(backend: str) -> None:
     for i, got in enumerate(tj.CompiledGraph(outputs, backend=backend, threads=2)(x=given)):
         expected = expected * np.float32(0.5) + np.float32(i % 3)
         assert got.tobytes() == expected.tobytes(), f"output {i}"
+
+
+def attention(q: tj.Expr, k: tj.Expr, v: tj.Expr, mask: tj.Expr | None = None) -> tj.Expr:
+    turned = k.permute((*range(k.rank - 2), k.rank - 1, k.rank - 2))
+    scores = (q @ turned) * 0.125
+    if mask is not None:
+        scores = scores + mask.broadcast_to(scores.shape)
+    return softmax(scores) @ v
+
+
+HEADS, QUERIES, KEYS = tj.Dim("HEADS", 1, 16), tj.Dim("QUERIES", 0, 2000), tj.Dim("KEYS", 1, 2000)
+SHAPES = {
+    "heads": ((HEADS, QUERIES, 8), (HEADS, KEYS, 8)),
+    "one head": ((QUERIES, 8), (KEYS, 8)),
+    "a batch of heads": ((2, HEADS, QUERIES, 8), (2, HEADS, KEYS, 8)),
+}
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("name", SHAPES)
+def test_attention_is_one_chain_and_keeps_a_tile_of_its_scores(name: str, masked: bool) -> None:
+    of_q, of_k = SHAPES[name]
+    mask = tj.input("mask", (QUERIES, KEYS)) if masked else None
+    plan = tj.compile_plan([attention(tj.input("q", of_q), tj.input("k", of_k), tj.input("v", of_k), mask)])
+    (chain,) = plan.program.chains
+    assert (chain.first, chain.last, chain.depth) == (0, len(plan.kernels) - 1, len(of_q) - 1)
+    layout = Layout(plan)
+    sizes = {"HEADS": 16, "QUERIES": 2000, "KEYS": 2000}
+    scores = 4 * 2000 * PRODUCT_TILE_ROWS
+    assert layout.place([sizes[d] for d in layout.order]).temporary_bytes < 3 * scores
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", SHAPES)
+def test_attention_has_the_bits_of_its_steps(name: str, backend: str) -> None:
+    of_q, of_k = SHAPES[name]
+    inputs = {"q": of_q, "k": of_k, "v": of_k, "mask": (QUERIES, KEYS)}
+    output = attention(*(tj.input(n, shape) for n, shape in inputs.items()))
+    plain = tj.CompiledGraph([output], fuse=False, backend=backend)
+    chained = [tj.CompiledGraph([output], backend=backend, threads=threads) for threads in (1, 2, 5)]
+    rng = np.random.default_rng(3)
+    for heads, queries, keys in ((1, 1, 1), (3, 70, 65), (2, 0, 9), (5, 33, 200)):
+        sizes = {HEADS: heads, QUERIES: queries, KEYS: keys}
+        given = {n: rng.standard_normal([sizes.get(d, d) for d in shape]).astype(np.float32) for n, shape in inputs.items()}
+        want = plain(**given)[0].tobytes()
+        assert [f(**given)[0].tobytes() for f in chained] == [want] * 3
+
+
+@pytest.mark.toolchain
+def test_gradients_through_attention_have_the_bits_of_their_steps(backend: str) -> None:
+    q, k, v = (tj.input(n, (HEADS, QUERIES, 8)) for n in "qkv")
+    outputs = tj.grad(attention(q, k, v).sum(None), [q, k, v])
+    plain, chained = tj.CompiledGraph(outputs, fuse=False, backend=backend), tj.CompiledGraph(outputs, backend=backend, threads=2)
+    rng = np.random.default_rng(3)
+    given = {n: rng.standard_normal((3, 67, 8)).astype(np.float32) for n in "qkv"}
+    assert [x.tobytes() for x in plain(**given)] == [x.tobytes() for x in chained(**given)]
+
+
+def test_a_product_is_no_link_where_its_right_operand_would_be_packed_too_often() -> None:
+    x, w, up = tj.input("x", (R, 256)), tj.input("w", (256, 300)), tj.input("up", (300, 10))
+    assert chains(softmax(x @ w)) == [(1, 4, 1)]
+    assert chains(softmax(tj.input("y", (R, 300))) @ up) == [(0, 4, 1)]  # few columns: less to pack than its left operand has

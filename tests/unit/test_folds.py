@@ -61,3 +61,49 @@ def test_one_nan_is_enough_wherever_it_lies(compile, dtype):
     m[0, 0] = np.nan
     got, across = f(m=m, w=m.T.copy())
     assert np.isnan(got).all() and np.isnan(across).all()
+
+
+def places(dtype):
+    m = tj.input("m", (M, N), dtype)
+    return [m.argmax(1), m.argmin(1), m.argmax(0), m.argmin(0), (m + m).argmax(1), m.argmax(), m.T.argmin(0)]
+
+
+@pytest.mark.parametrize("dtype", [float32, float64, int32, int64], ids=str)
+def test_places_of_extremes_are_numpys(compile, dtype):
+    f = compile(places(dtype))
+    random = np.random.default_rng(6)
+    for length in LENGTHS:
+        m = mixed(dtype, (5, length), random, 0.02)
+        if m.dtype.kind == "f":
+            m[1] = np.where(np.isnan(m[1]), 1, m[1])
+            m[2] = -np.inf
+            m[3] = np.where(random.random(length) < 0.5, 0.0, -0.0)
+        m[4] = m[4].flat[0]  # ties: the first
+        with np.errstate(all="ignore"):
+            want = [m.argmax(1), m.argmin(1), m.argmax(0), m.argmin(0), (m + m).argmax(1), np.asarray(m.argmax()), m.argmin(1)]
+        for got, expected in zip(f(m=m), want, strict=True):
+            assert got.dtype == np.int64
+            np.testing.assert_array_equal(got, expected, f"{dtype} over {length}")
+
+
+def test_places_keep_axes_and_take_every_type():
+    x = tj.input("x", (M, N))
+    assert x.argmax(1, keepdims=True).shape == (M, 1) and x.argmin(keepdims=True).shape == (1, 1) and x.argmax().shape == ()
+    assert tj.argmax(tj.input("b", (N,), tj.bool_)).dtype is int64 and tj.argmin(x, axis=-1).shape == (M,)
+    with pytest.raises(tj.errors.GraphError, match="a scalar has no axis"):
+        tj.constant(1.0).argmax()
+
+
+@pytest.mark.parametrize("dtype", [float32, float64, int64], ids=str)
+def test_one_long_fold_has_the_same_bits_on_any_number_of_threads(compile, dtype):
+    x = tj.input("x", (N,), dtype)
+    outputs = [x.sum(), x.max(), x.mean(), (x * x).min(), x.prod()]
+    alone = compile(outputs)
+    random = np.random.default_rng(11)
+    lengths = (1, 5000) if compile.free else (1, 1000, 16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1, 100_003, 1 << 19, (1 << 20) - 5)
+    for threads in (2, 3, 7):
+        shared = compile(outputs, threads=threads)
+        for length in lengths:
+            given = (random.standard_normal(length) * 100).astype(dtype.numpy)
+            for one, many in zip(alone(x=given), shared(x=given), strict=True):
+                assert_same(many, one, f"{dtype} over {length} on {threads} threads")

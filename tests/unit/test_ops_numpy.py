@@ -8,7 +8,7 @@ import pytest
 import tjcore as tj
 from tjcore import Dim, nn
 from tjcore.conformance.values import combinations, mixed, ordinary, special
-from tjcore.dtypes import DTYPES
+from tjcore.dtypes import DTYPES, as_dtype
 
 N, M = Dim("N", 0, 1000), Dim("M", 0, 1000)
 FLOATS = (tj.float32, tj.float64)
@@ -113,7 +113,7 @@ def test_equal_signs_compare_identity():
 @pytest.mark.parametrize("b", DTYPES, ids=str)
 def test_promotion_of_tensors_is_numpys(a, b):
     x, y = tj.input("x", (N,), a), tj.input("y", (N,), b)
-    assert tj.equal(x, y).sources[0].dtype.numpy == np.result_type(a.numpy, b.numpy)
+    assert tj.equal(x, y).sources[0].dtype is as_dtype(np.result_type(a.numpy, b.numpy)).computed
     if tj.bool_ not in (a, b):
         assert (x + y).dtype.numpy == np.result_type(a.numpy, b.numpy)
         assert tj.where(tj.input("c", (N,), tj.bool_), x, y).dtype.numpy == np.result_type(a.numpy, b.numpy)
@@ -144,8 +144,8 @@ def test_casts_of_what_fits_are_numpys(dtype, to):
     x = special(dtype)
     if dtype.kind == "float" and to.kind in ("int", "uint"):
         x = x[np.isfinite(x)]
-        info = np.iinfo(to.numpy)
-        x = x[(x > float(info.min) - 1) & (x < float(info.max))]
+        info, wide = np.iinfo(to.numpy), x.astype(np.float64)
+        x = x[(wide > float(info.min) - 1) & (wide < float(info.max))]
     with np.errstate(all="ignore"):
         same(run(tj.input("x", (N,), dtype).astype(to), x=x), x.astype(to.numpy))
 
@@ -199,7 +199,8 @@ def test_reductions(name, axis, keepdims):
         if not (name in ("sum", "prod") and dtype is tj.uint8):  # NumPy sums bytes in uint64, which tjcore has not
             assert got.dtype == want.dtype
         with np.errstate(all="ignore"):
-            np.testing.assert_allclose(got, want.astype(got.dtype), rtol=2e-5, atol=1e-6)
+            near = 8e-3 if dtype is tj.float16 else 2e-5  # NumPy rounds float16 at each step, tjcore once
+            np.testing.assert_allclose(got, want.astype(got.dtype), rtol=near, atol=near / 20)
 
 
 def test_any_and_all_of_nothing():
@@ -215,7 +216,7 @@ def test_cumulative_sum_adds_in_order(dtype):
     x = mixed(dtype, (7, 300), np.random.default_rng(2), 0.01 if dtype.kind == "float" else 0.1)
     for axis in (0, 1, -1):
         with np.errstate(all="ignore"):
-            want = np.cumsum(x, axis=axis)
+            want = np.cumsum(x, axis=axis, dtype=np.float32).astype(np.float16) if dtype is tj.float16 else np.cumsum(x, axis=axis)
         want = want.astype(np.int64) if want.dtype == np.uint64 else want
         same(run(tj.cumulative_sum(tj.input("x", (N, M), dtype), axis=axis), x=x), want)
     with pytest.raises(tj.GraphError, match="only be left out for a vector"):

@@ -103,9 +103,24 @@ def test_rows_of_a_chain_stay_one_outermost_loop():
     assert extents(link)[0] == "M" and link.grain == 1
     verify_kernel(link)
     (group,) = fuse(simplify([cube.permute((1, 0, 2)) * 2]))
-    assert schedule_rows(lower(group, "k"), 2) is None, "its first two axes do not run through as one"
+    link = schedule_rows(lower(group, "k"), 2)
+    verify_kernel(link)
+    assert [loop.paired for loop in loops(link)] == [True, False, False], (
+        "its first two axes do not run through as one, but are shared out so"
+    )
+    (group,) = fuse(simplify([cube.permute((2, 1, 0)) * 2]))
+    assert schedule_rows(lower(group, "k"), 3) is None, "nor do three"
+
+
+def test_rows_of_a_product_are_links_too():
     (group,) = fuse(simplify([x @ x.T]))
-    assert schedule_rows(lower(group, "k"), 1) is None
+    (product,) = schedule_rows(lower(group, "k"), 1).body
+    assert (product.tiled, product.batches) == (1, ())
+    assert schedule_rows(lower(group, "k"), 2) is None, "its columns are no rows"
+    (group,) = fuse(simplify([cube @ cube.permute((0, 2, 1))]))
+    for depth in (1, 2):
+        (product,) = schedule_rows(lower(group, "k"), depth).body
+        assert (product.tiled, [str(a.extent) for a in product.batches]) == (depth, ["N"])
 
 
 def test_the_same_kernel_is_scheduled_the_same():

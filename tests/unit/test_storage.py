@@ -105,9 +105,9 @@ def test_a_product_writes_over_what_is_added_to_it():
 def test_every_second_layer_lies_in_the_output():
     x, w = input("x", (N, 16)), input("w", (16, 16))
     plan = compile_plan([layers(x, w, 7)])
-    assert [k.writes[0] for k in plan.kernels] == ["out0", "t0", "out0", "t1", "out0", "t2", "out0"]
+    assert [k.writes[0] for k in plan.kernels] == ["out0", "t0", "out0", "t0", "out0", "t0", "out0"]
     layout = Layout(plan)
-    assert layout.place([64]).temporary_bytes == 64 * 16 * 4, "t0, t1 and t2 share one place"
+    assert layout.place([64]).temporary_bytes == 64 * 16 * 4, "every other result takes one place"
 
 
 def test_an_output_too_small_for_some_size_is_not_lent():
@@ -155,7 +155,7 @@ def test_small_programs_get_the_best_order(data):
 
 
 def test_the_order_changes_where_that_lowers_the_peak():
-    x, w, up, down = input("x", (N, 16)), input("w", (16, 16)), input("up", (16, 64)), input("down", (64, 16))
+    x, w, up, down = input("x", (N, 160)), input("w", (160, 160)), input("up", (160, 640)), input("down", (640, 160))
     # The small product is not needed before the wide one has come and gone.
     outputs = [((x @ w) @ ((x @ up).relu() @ down).transpose()).sum(1)]
     program = compile_plan(outputs, reuse=False).program

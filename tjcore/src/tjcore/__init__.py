@@ -34,9 +34,9 @@ from .options import configure, setting, settings
 from .pools import release_memory
 from .prepared import PreparedCall
 from .program import Kernel, Plan, compile_plan
-from .questions import MemoryFormulas, MemoryReport
+from .questions import CallMemory, MemoryFormulas, MemoryReport
 from .reference import evaluate_graph
-from .runtime import CallMemory, CompiledGraph
+from .runtime import CompiledGraph
 from .text import read_graph, show_graph
 from .trace import ArraySpec, CacheInfo, Compiled, Jitted, Lowered, compile, grad, jit, value_and_grad, vjp
 

@@ -114,7 +114,7 @@ def source_index(node: Expr, position: int, at: Index, inner: int) -> Index:
         case "transpose":
             back = dict(zip(node.arg, at, strict=True))
             return tuple(back[axis] for axis in range(len(at)))
-        case "sum" | "prod" | "max" | "min":
+        case "sum" | "prod" | "max" | "min" | "argmax" | "argmin":
             return (*at[: node.arg], along(inner), *at[node.arg :])
         case "matmul":
             if len(source.shape) == 1:

@@ -22,7 +22,15 @@ from .toolchain import Artifact, Library, SourceUnit, Toolchain
 
 NATIVE = Path(__file__).parent / "native"
 SUPPORT_FILES = ("pool.c", "call.c")
-SUPPORT_FUNCTIONS = ("tj_support_table", "tj_pool_run", "tj_call_slot", "tj_call_setup", "tj_pool_shutdown", "tj_support_lend")
+SUPPORT_FUNCTIONS = (
+    "tj_support_table",
+    "tj_pool_run",
+    "tj_call_slot",
+    "tj_call_setup",
+    "tj_pool_shutdown",
+    "tj_pool_stream",
+    "tj_support_lend",
+)
 PRODUCTS = ("f32", "f64", "i32", "i64")
 """Element types of products, as contract.h numbers them."""
 
@@ -40,7 +48,7 @@ class Built:
         self.source = unit.text
         self.suffix = unit.suffix
         self.entry = NativeEntry(library.function(ENTRY), support)
-        self._library = library  # keeps the code loaded
+        self.library = library  # keeps the code loaded
 
 
 def build(program: Program, options: Options) -> Built:
@@ -79,6 +87,7 @@ def _shared(file: str, more: tuple[str, ...], exports: tuple[str, ...], selected
             library = _libraries[key] = _load(selected, unit, flags, options)
             if "tj_pool_shutdown" in exports:
                 atexit.register(library.function("tj_pool_shutdown"))
+                library.function("tj_pool_stream")(cpu.cache_sizes()[2])
     return library
 
 

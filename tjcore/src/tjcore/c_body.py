@@ -6,23 +6,32 @@ plain dialect has only the second. Reductions are written by c_fold, products by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .access import Affine
-from .c_fold import fold_along, rows_loop
+from .c_fold import fold_along, fold_by_team, rows_loop
 from .c_scalars import combine, identity, literal, scalar_c, vector_c, vector_type
 from .c_tile import tile_side, tiled_loop
-from .dims import Dim, Size, symbols, to_c
+from .dims import Dim, Size, bounds, symbols, to_c
 from .dtypes import DType
 from .errors import InternalError
-from .loops import Axis, Const, Contract, Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, Scan, SizeOf, Stmt, Store, body_of, walk
+from .loops import Axis, Const, Contract, Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, Param, Scan, SizeOf, Stmt, Store, body_of, walk
 from .toolchain import Dialect
 
 VECTOR_BYTES = 64
 """Bytes of the widest vector a kernel uses; lanes.h cuts it where the target's registers are narrower, so the C is the same for all."""
 SHARE_GRAIN = 1024
 """Elements that a thread takes at least: less is not worth a cache line's travel."""
+
+
+SMALL_CACHE = 2**20
+"""No last cache is smaller: results of fewer bytes are never stored past it."""
+
+
+def _bytes(param: Param) -> Size:
+    return math.prod(param.shape, start=param.dtype.itemsize)
 
 
 @dataclass(slots=True)
@@ -57,6 +66,12 @@ class KernelWriter:
         self.functions: list[str] = []
         self.copies: dict[tuple[int, Affine], str] = {}
         """Reads that are found in a copy just now, and where (see c_tile)."""
+        self.past: dict[int, str] = {}
+        """Params that the loop in hand may store past the cache, and the variable that says whether it does."""
+        self.streams = False
+        """Whether some loop may: then the kernel ends with a fence."""
+        self.team_fold: Fold | None = None
+        """A fold that threads share, because nothing else of the kernel can be."""
         self._numbered = 0
 
     def number(self) -> int:
@@ -192,7 +207,9 @@ class KernelWriter:
                 case Loop():
                     out += self.loop(stmt, pad)
                 case Fold():
-                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {fold_along(self, stmt)};")
+                    text = fold_by_team(self, stmt) if stmt is self.team_fold else fold_along(self, stmt)
+                    out.append(f"{pad}const {stmt.dtype.c} r{stmt.reg} = {text};")
+                    out += [f"{pad}if (team->index != 0) return;"] * (stmt is self.team_fold)
                 case Scan():
                     out += self.scan(stmt, pad)
                 case Contract():
@@ -247,6 +264,9 @@ class KernelWriter:
                     v, address = self.vtype(stmt.value), f"{self.kernel.params[stmt.param].name} + {self.index(stmt.at)}"
                     stride = stmt.at.coefficient(var)
                     value = self.vector(stmt.value, known)
+                    if stride == 1 and stmt.param in self.past:
+                        out.append(f"{pad}tj_put({v}, {self.past[stmt.param]}, {address}, {value});")
+                        continue
                     store = (
                         f"tj_store_{v}({address}, {value})" if stride == 1 else f"tj_scatter_{v}({address}, {self.size(stride)}, {value})"
                     )
@@ -274,8 +294,14 @@ class KernelWriter:
         i = f"i{axis.var}"
         if self.lanes == 1:
             return [f"{pad}for (int64_t {i} = {first}; {i} < {last}; {i}++) {{", *self.scalar_body(body, pad + "  "), f"{pad}}}"]
-        return [
-            f"{pad}int64_t {i} = {first};",
+        lines = [f"{pad}int64_t {i} = {first};"]
+        for stmt in body:
+            if isinstance(stmt, Store) and stmt.at.coefficient(axis.var) == 1 and self._may_pass(self.kernel.params[stmt.param]):
+                name, bytes_ = self.kernel.params[stmt.param].name, self.size(_bytes(self.kernel.params[stmt.param]))
+                lines.append(f"{pad}const int past_{name} = tj_streams(team, {name} + {self.index(stmt.at)}, {bytes_});")
+                self.past[stmt.param] = f"past_{name}"
+                self.streams = True
+        lines += [
             f"{pad}for (; {i} + {self.lanes} <= {last}; {i} += {self.lanes}) {{",
             *self.vector_body(body, axis.var, pad + "  "),
             f"{pad}}}",
@@ -283,14 +309,38 @@ class KernelWriter:
             *self.scalar_body(body, pad + "  "),
             f"{pad}}}",
         ]
+        self.past.clear()
+        return lines
+
+    def _may_pass(self, param: Param) -> bool:
+        """Whether a result may be larger than a cache for some sizes. Links of a chain store what the next one reads."""
+        return not self.kernel.grain and not param.dtype.storage and bounds(_bytes(param))[1] >= SMALL_CACHE
 
     def loop(self, stmt: Loop, pad: str) -> list[str]:
         if stmt.share and sum(isinstance(s, Loop) and s.share for s in self.kernel.body) > 1:  # each with its own first and last
             return [f"{pad}{{", *self._loop(stmt, pad + "  "), f"{pad}}}"]
         return self._loop(stmt, pad)
 
-    def _loop(self, stmt: Loop, pad: str) -> list[str]:
-        first, last = "0", self.size(stmt.axis.extent)
+    def _paired(self, stmt: Loop, pad: str) -> list[str]:
+        """Two loops that the team shares out as one: each thread's part may begin and end within the inner one."""
+        inner = stmt.body[-1]
+        assert isinstance(inner, Loop)
+        i, j, count = f"i{stmt.axis.var}", f"i{inner.axis.var}", self._factor(inner.axis.extent)
+        return [
+            f"{pad}int64_t first, last;",
+            f"{pad}tj_share(team, {self._factor(stmt.axis.extent)} * {count}, {self.kernel.grain or 1}, &first, &last);",
+            f"{pad}for (int64_t {i} = first < last ? first / {count} : 0; first < last && {i} * {count} < last; {i}++) {{",
+            f"{pad}  const int64_t {j}_from = first > {i} * {count} ? first - {i} * {count} : 0;",
+            f"{pad}  const int64_t {j}_end = last < ({i} + 1) * {count} ? last - {i} * {count} : {count};",
+            *self.scalar_body(stmt.body[:-1], pad + "  "),
+            *self._loop(inner, pad + "  ", f"{j}_from", f"{j}_end"),
+            f"{pad}}}",
+        ]
+
+    def _loop(self, stmt: Loop, pad: str, first: str = "0", last: str = "") -> list[str]:
+        if stmt.paired:
+            return self._paired(stmt, pad)
+        last = last or self.size(stmt.axis.extent)
         out: list[str] = []
         if stmt.share:
             grain = self.kernel.grain or (SHARE_GRAIN if stmt.lanes else tile_side(stmt) if stmt.tiled else 1)

@@ -5,7 +5,6 @@ In: a `Contract` and the writer of its kernel. Out: the statements of the kernel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .access import Affine
@@ -22,16 +21,16 @@ def contract(w: KernelWriter, stmt: Contract) -> list[str]:
     out: list[str] = []
     plain = plain_store(stmt)
     a, b = stmt.a, stmt.b
-    outer, batch = stmt.batches[:-1], stmt.batches[-1] if stmt.batches else None
+    outer, batch = _loops(stmt)
     fields = {
-        "m": w.size(stmt.rows.extent),
+        "m": f"end{stmt.rows.var} - from{stmt.rows.var}" if _rows_by_tile(stmt) else w.size(stmt.rows.extent),
         "n": w.size(stmt.cols.extent),
         "k": w.size(stmt.inner.extent),
         "batch": w.size(batch.extent) if batch else "1",
-        "a": _address(w, a.param, a.at, outer),
+        "a": _address(w, stmt, a.param, a.at),
         "a_row": w.size(a.at.coefficient(stmt.rows.var)),
         "a_col": w.size(a.at.coefficient(stmt.inner.var)),
-        "b": _address(w, b.param, b.at, outer),
+        "b": _address(w, stmt, b.param, b.at),
         "b_row": w.size(b.at.coefficient(stmt.inner.var)),
         "b_col": w.size(b.at.coefficient(stmt.cols.var)),
     }
@@ -41,18 +40,23 @@ def contract(w: KernelWriter, stmt: Contract) -> list[str]:
     if plain is None:
         needs = _epilogue_needs(w, stmt)
         _epilogue(w, stmt, needs)
-        given.append(f"struct {name}_given given = {{{', '.join(w.give(needs)) or '0'}}};")
+        values = [*w.give(needs), *([f"from{stmt.rows.var}"] if _rows_by_tile(stmt) else [])]
+        given.append(f"struct {name}_given given = {{{', '.join(values) or '0'}}};")
         fields |= {"epilogue": f"{name}_epilogue", "user": "&given"}
     else:
-        fields |= {"c": _address(w, plain.param, plain.at, outer), "c_row": w.size(plain.at.coefficient(stmt.rows.var))}
+        fields |= {"c": _address(w, stmt, plain.param, plain.at), "c_row": w.size(plain.at.coefficient(stmt.rows.var))}
         if batch:
             fields["c_batch"] = w.size(plain.at.coefficient(batch.var))
     if stmt.scratch is not None:
         fields["scratch"] = w.kernel.params[stmt.scratch].name
     lines = [*given, "tj_contract product = {0};", *(f"product.{key} = {value};" for key, value in fields.items())]
-    lines.append(f"team->support->contract.{stmt.dtype.short}(team, &product);")
+    lines.append(f"team->support->contract.{stmt.dtype.short}({'&alone' if stmt.tiled else 'team'}, &product);")
+    if stmt.tiled:
+        out += _tile(w, stmt)
     for depth, axis in enumerate(outer):
-        out.append(f"{'  ' * (depth + 1)}for (int64_t i{axis.var} = 0; i{axis.var} < {w.size(axis.extent)}; i{axis.var}++) {{")
+        first, last, open_ = _tile_bounds(w, stmt) if stmt.tiled and depth == 0 and _tiled_batch(stmt) else ("0", w.size(axis.extent), [])
+        out.append(f"{'  ' * (depth + 1)}for (int64_t i{axis.var} = {first}; i{axis.var} < {last}; i{axis.var}++) {{")
+        out += open_
     out += ["  " * (len(outer) + 1) + line for line in lines]
     return [*out, *("  " * depth + "}" for depth in range(len(outer), 0, -1))]
 
@@ -66,23 +70,78 @@ def contract_dims(w: KernelWriter, stmt: Contract) -> set[Dim]:
 
 
 def _epilogue_needs(w: KernelWriter, stmt: Contract) -> Needs:
-    needs = w.needs(stmt.body, {stmt.rows.var, stmt.cols.var, *(axis.var for axis in stmt.batches[-1:])})
+    _, batch = _loops(stmt)
+    needs = w.needs(stmt.body, {stmt.rows.var, stmt.cols.var, *([batch.var] if batch else [])})
     needs.regs.clear()  # the product itself is the only register from outside
     return needs
 
 
-def _address(w: KernelWriter, param: int, at: Affine, outer: Sequence[Axis]) -> str:
+def _loops(stmt: Contract) -> tuple[tuple[Axis, ...], Axis | None]:
+    """The batch axes that are loops around the call, and the one that is a stride of it. Of a chain's rows, none is."""
+    if len(stmt.batches) <= bool(_tiled_batch(stmt)):
+        return stmt.batches, None
+    return stmt.batches[:-1], stmt.batches[-1]
+
+
+def _rows_by_tile(stmt: Contract) -> bool:
+    return stmt.tiled > len(stmt.batches)
+
+
+def _tiled_batch(stmt: Contract) -> bool:
+    return stmt.tiled > 0 and bool(stmt.batches)
+
+
+def _tile(w: KernelWriter, stmt: Contract) -> list[str]:
+    """The tile's own rows: first to last, counted through the batch and the product's rows."""
+    axes = (*stmt.batches, stmt.rows)[: stmt.tiled]
+    count: Size = 1
+    for axis in axes:
+        count = count * axis.extent
+    lines = [
+        "  const tj_team alone = {0, 1, 0, 0, team->support};",
+        "  int64_t first, last;",
+        f"  tj_share(team, {w.size(count)}, {w.kernel.grain}, &first, &last);",
+    ]
+    if not _tiled_batch(stmt):
+        lines.append(f"  const int64_t from{stmt.rows.var} = first, end{stmt.rows.var} = last;")
+    return lines
+
+
+def _tile_bounds(w: KernelWriter, stmt: Contract) -> tuple[str, str, list[str]]:
+    """From where to where the loop over the tile's batches goes, and what it starts with."""
+    if not _rows_by_tile(stmt):
+        return "first", "last", []
+    i, r, rows = f"i{stmt.batches[0].var}", stmt.rows.var, w.size(stmt.rows.extent)
+    rows = rows if rows.isidentifier() or rows.isdigit() else f"({rows})"
+    return (
+        f"first < last ? first / {rows} : 0",
+        f"(first < last ? (last - 1) / {rows} + 1 : 0)",
+        [
+            f"    const int64_t from{r} = first > {i} * {rows} ? first - {i} * {rows} : 0;",
+            f"    const int64_t end{r} = last < ({i} + 1) * {rows} ? last - {i} * {rows} : {rows};",
+        ],
+    )
+
+
+def _address(w: KernelWriter, stmt: Contract, param: int, at: Affine) -> str:
     """Where the product of this turn of the outer loops starts."""
     name = w.kernel.params[param].name
+    outer, _ = _loops(stmt)
     start = Affine(tuple((axis.var, c) for axis in outer if (c := at.coefficient(axis.var)) != 0), at.offset)
-    return name if start == Affine() else f"{name} + {w.index(start)}"
+    moved = "" if start == Affine() else f" + {w.index(start)}"
+    if _rows_by_tile(stmt) and (step := at.coefficient(stmt.rows.var)) != 0:
+        moved += f" + from{stmt.rows.var}*({w.size(step)})"
+    return name + moved
 
 
 def _epilogue(w: KernelWriter, stmt: Contract, needs: Needs) -> None:
     name, c = w.kernel.name, stmt.dtype.c
     i, j = f"i{stmt.rows.var}", f"i{stmt.cols.var}"
     declared, given = w.declare(needs), w.give(needs)
-    fields = [f"{d.replace(w.dialect.restrict + ' ', '')};" for d in declared] or ["int none;"]
+    fields = [f"{d.replace(w.dialect.restrict + ' ', '')};" for d in declared]
+    fields += ["int64_t from;"] if _rows_by_tile(stmt) else []
+    fields = fields or ["int none;"]
+    _, batch = _loops(stmt)
     w.functions.append("\n".join([f"struct {name}_given {{", *(f"  {f}" for f in fields), "};"]))
     head = f"static void {name}_epilogue(void *user, int64_t batch, int64_t row, int64_t rows, int64_t col, int64_t cols, void *tile, int64_t stride)"
     lines = [
@@ -90,7 +149,8 @@ def _epilogue(w: KernelWriter, stmt: Contract, needs: Needs) -> None:
         f"  const struct {name}_given *given = user;",
         *(f"  {d} = given->{g};" for d, g in zip(declared, given, strict=True)),
         "  (void)batch, (void)given;",
-        *(f"  const int64_t i{axis.var} = batch;" for axis in stmt.batches[-1:]),
+        *(["  row += given->from;"] if _rows_by_tile(stmt) else []),
+        *([f"  const int64_t i{batch.var} = batch;"] if batch else []),
         f"  for (int64_t {i} = row; {i} < row + rows; {i}++) {{",
         f"    const {c} *const at = (const {c} *)tile + ({i} - row) * stride - col;",
     ]

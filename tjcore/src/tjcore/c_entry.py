@@ -20,6 +20,8 @@ from .ops import Shape
 from .toolchain import Dialect
 
 ENTRY = "tj_graph"
+PROFILE = "tj_profile"
+"""Of a profiled program: what each step of the last call took."""
 MAX_WRITTEN_STEPS = 64
 """A program of more steps than this gets a table of them."""
 
@@ -32,6 +34,8 @@ def dim_names(dims: Sequence[Dim]) -> dict[Dim, str]:
 def kernel_dims(writer: KernelWriter, kernel: Kernel) -> list[Dim]:
     """The symbols that the kernel's loops and indices mention, by name."""
     found = set(writer.needs(kernel.body, set()).dims)
+    if writer.lanes > 1:  # how large results are decides how they are stored
+        found |= {d for p in kernel.params if p.written and not kernel.grain for size in p.shape for d in symbols(size)}
     for stmt in walk(kernel.body):
         if isinstance(stmt, Contract):
             found |= contract_dims(writer, stmt)
@@ -65,7 +69,27 @@ def entry(lifted: Lifted, dialect: Dialect, names: dict[Dim, str]) -> str:
     head += [f"  const int64_t {names[d]} = dims[{i}];" for i, d in enumerate(program.dims)]
     head += [f"  (void){names[d]};" for d in program.dims] or ["  (void)dims;"]
     before, lines = (writer.table if len(steps) > MAX_WRITTEN_STEPS else writer.written)(steps)
+    if program.profiled:
+        before.append(_CLOCK.format(steps=max(len(steps), 1), export=export, name=PROFILE))
     return "\n".join([*writer.constants(), *writer.chains, *before, *head, *lines, "}"]) + "\n"
+
+
+_CLOCK = """\
+/* What each step took, in nanoseconds: from the end of the one before until the whole team is through. */
+#include <time.h>
+static int64_t spent[{steps}], since;
+static void mark(const tj_team *team, int64_t step) {{
+  struct timespec at;
+  if (team->index != 0) return;
+  timespec_get(&at, TIME_UTC);
+  const int64_t now = (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+  if (step >= 0) spent[step] = now - since;
+  since = now;
+}}
+{export}void {name}(int64_t *into) {{
+  for (int i = 0; i < {steps}; i++) into[i] = spent[i];
+}}
+"""
 
 
 class _EntryWriter:
@@ -121,14 +145,15 @@ class _EntryWriter:
         links = tuple((call.kernel, tuple(place[b] for b in call.buffers)) for call in calls)
         shapes = tuple((self.program.buffers[b].shape, self.program.buffers[b].dtype) for b in buffers)
         scratch = frozenset(place[b] for b in chain.scratch)
-        key = (links, shapes, scratch, chain.depth)
+        work = frozenset(place[b] for b in buffers if self.program.buffers[b].per_thread)
+        key = (links, shapes, scratch, work, chain.depth, chain.tile, chain.least)
         index = self._known.get(key)
         if index is None:
             name = f"chain{len(self.chains)}"
             dims = {d for k, _ in links for d in self.functions[k].dims}
             # By the params: a buffer may be the memory of another tensor, which was lent.
             dims |= {d for k, _ in links for p in self.program.kernels[k].params for size in p.shape for d in symbols(size)}
-            self.chains.append(self._chain(name, links, shapes, scratch, chain.depth, sorted(dims, key=lambda d: d.name)))
+            self.chains.append(self._chain(name, links, scratch, work, chain, sorted(dims, key=lambda d: d.name)))
             index = self._known[key] = len(self.functions)
             self.functions.append(_Function(name, len(buffers), tuple(sorted(dims, key=lambda d: d.name)), True))
         kept = ", ".join(self.program.buffers[b].name for b in chain.scratch) or "nothing"
@@ -140,15 +165,17 @@ class _EntryWriter:
         self,
         name: str,
         links: tuple[tuple[int, tuple[int, ...]], ...],
-        shapes: tuple[tuple[Shape, object], ...],
         scratch: frozenset[int],
-        depth: int,
+        work: frozenset[int],
+        chain: Chain,
         dims: list[Dim],
     ) -> str:
-        kernels = self.program.kernels
-        written = [places[i] for k, places in links for i, p in enumerate(kernels[k].params) if p.written]
+        kernels, depth = self.program.kernels, chain.depth
+        written = [places[i] for k, places in links for i, p in enumerate(kernels[k].params) if p.written and places[i] not in work]
         sizes = {i: (_bytes(self.program, k, p, depth)) for k, places in links for p, i in enumerate(places)}
-        rows = self._c(_product(kernels[links[0][0]].params[-1].shape[:depth]))
+        whole = {i: _bytes(self.program, k, p, 0) for k, places in links for p, i in enumerate(places)}
+        rows = self._c(_product(next(p for p in kernels[links[0][0]].params if p.written).shape[:depth]))
+        limits = f"{chain.tile}, {chain.least}"
         grain = kernels[links[0][0]].grain
         parameters = ["const tj_team *team", "void *const *given", *(f"int64_t {self.names[d]}" for d in dims)]
         lines = [
@@ -159,15 +186,18 @@ class _EntryWriter:
         ]
         lines += [f"  if (longest < {size}) longest = {size};" for size in dict.fromkeys(self._c(sizes[i]) for i in written)]
         lines += [
-            f"  const int64_t tiles = tj_tiles(team, rows, {grain}, longest);",
+            f"  const int64_t tiles = tj_tiles(team, rows, {grain}, longest, {limits});",
             "  for (tj_share(team, tiles, 1, &tile, &end); tile < end; tile++) {",
             "    const tj_team part = {tile, tiles, 0, 0, team->support};",
             f"    tj_share(&part, rows, {grain}, &row, &next);",
         ]
-        at = {i: f"given[{i}]" for i in range(len(shapes))}
+        at = {i: f"given[{i}]" for i in sizes}
+        for i in sorted(work):  # a tile is no thread: which piece is its own, it cannot tell
+            at[i] = f"w{i}"
+            lines.append(f"    void *const w{i} = (char *)given[{i}] + team->index * ({self._c(whole[i])});")
         for i in sorted(scratch):
             at[i] = f"s{i}"
-            lines.append(f"    void *const s{i} = tj_scratch(team, given[{i}], rows, {self._c(sizes[i])}, row);")
+            lines.append(f"    void *const s{i} = tj_scratch(team, given[{i}], rows, {self._c(sizes[i])}, row, {limits});")
         for k, places in links:
             arguments = ", ".join(["&part", *(at[i] for i in places), *(self.names[d] for d in self.functions[k].dims)])
             lines.append(f"    {kernels[k].name}({arguments});")
@@ -178,16 +208,18 @@ class _EntryWriter:
 
     # ------------------------------------------------------------ the entry's body
     def written(self, steps: Sequence[_Step]) -> tuple[list[str], list[str]]:
-        lines: list[str] = []
+        lines: list[str] = ["  mark(team, -1);"] if self.program.profiled else []
         for i, step in enumerate(steps):
             function = self.functions[step.function]
             pointers = [self._pointer(b) for b in step.buffers]
             if function.chain:
                 pointers = [f"(void *const[]){{{', '.join(pointers)}}}"]
-            if i:
+            if i and not self.program.profiled:
                 lines.append("  tj_wait(team);")
             arguments = ", ".join(["team", *pointers, *(self.names[d] for d in function.dims)])
             lines.append(f"  {function.name}({arguments}); /* {step.note} */")
+            if self.program.profiled:
+                lines += ["  tj_wait(team);", f"  mark(team, {i});"]
         return [], lines
 
     def _given(self, count: int) -> list[str]:
@@ -214,11 +246,13 @@ class _EntryWriter:
             *rows,
             "};",
         ]
-        lines = [
+        profiled = self.program.profiled
+        lines = ["  mark(team, -1);"] if profiled else []
+        lines += [
             f"  for (int step = 0; step < {len(rows)}; step++) {{",
             f"    void *given[{width - 1}];",
             *self._given(width - 1),
-            "    if (step) tj_wait(team);",
+            *([] if profiled else ["    if (step) tj_wait(team);"]),
             "    switch (steps[step][0]) {",
         ]
         for i in sorted({step.function for step in steps}):
@@ -226,7 +260,8 @@ class _EntryWriter:
             pointers = ["given"] if function.chain else [f"given[{p}]" for p in range(function.count)]
             arguments = ", ".join(["team", *pointers, *(self.names[d] for d in function.dims)])
             lines.append(f"      case {i}: {function.name}({arguments}); break;")
-        return before, [*lines, "    }", "  }"]
+        marks = ["    tj_wait(team);", "    mark(team, step);"] if profiled else []
+        return before, [*lines, "    }", *marks, "  }"]
 
 
 def _bytes(program: Program, kernel: int, param: int, depth: int) -> Size:

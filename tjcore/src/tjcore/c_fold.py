@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from . import c_place
+from .c_place import EXTREME_OF
 from .c_scalars import combine, identity, literal, nothing, vector_type
-from .loops import Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, SizeOf, Stmt, body_of
+from .loops import Fold, IndexOf, Let, Load, LoadAt, Loop, SizeOf, Stmt, body_of
 from .numerics import BLOCK_STEPS, lanes_of
 
 if TYPE_CHECKING:
@@ -25,6 +28,10 @@ _WITHOUT_NAN = {"max": "most", "min": "least"}
 ROWS = 5
 """Rows that a fold across columns takes at a time: each column's partial result is then loaded and stored once for all of them. A block's
 first row is copied, and what is left is a multiple of these."""
+
+
+FEWEST = 8
+"""Blocks that a thread takes at least of one fold: a power of two."""
 
 
 def call(function: str, *arguments: str) -> str:
@@ -57,8 +64,46 @@ def _element(w: KernelWriter, fold: Fold, var: int, name: str) -> Needs:
     return needs
 
 
+def fold_by_team(w: KernelWriter, fold: Fold) -> str:
+    """The expression for a fold that lies in no loop: threads take parts of the tree, the first one puts them together. Others get nothing from it."""
+    alone = fold_along(w, fold)
+    suffix, lanes = f"{fold.op}_{fold.dtype.short}x1", lanes_of(fold.dtype.itemsize)
+    c, block = fold.dtype.c, lanes * BLOCK_STEPS
+    name = alone[: alone.index("(")]
+    needs = _element_needs(w, fold, {fold.axis.var})
+    whole = needs.with_dims(w.needs([fold], set()))
+    one = call(name + "_block", "i", f"i + {block} < end ? i + {block} : end", *w.give(needs))
+    lines = [
+        "/* A part is a complete subtree, but for the last: so the parts make the same tree. */",
+        f"static {c} {call(name + '_team', 'const tj_team *team', *w.declare(whole))} {{",
+        f"  const int64_t count = {w.size(fold.axis.extent)};",
+        f"  if (team->size == 1 || count < {2 * FEWEST * block}) return team->index == 0 ? {alone} : 0;",
+        f"  int64_t step = {FEWEST * block}, first, last;",
+        "  while (step * TJ_TEAM_PARTS < count) step *= 2;",
+        "  const int64_t parts = (count + step - 1) / step;",
+        f"  {c} *const part = team->parts;",
+        f"  tj_tree_{suffix} tree;",
+        "  tj_share(team, parts, 1, &first, &last);",
+        "  for (int64_t p = first; p < last; p++) {",
+        "    const int64_t end = (p + 1) * step < count ? (p + 1) * step : count;",
+        "    tree.count = tree.top = 0;",
+        f"    for (int64_t i = p * step; i < end; i += {block}) tj_push_{suffix}(&tree, {one});",
+        f"    part[p] = tj_finish_{suffix}(&tree);",
+        "  }",
+        "  tj_wait(team);",
+        "  if (team->index != 0) return 0;",
+        "  tree.count = tree.top = 0;",
+        f"  for (int64_t p = 0; p < parts; p++) tj_push_{suffix}(&tree, part[p]);",
+        f"  return tj_finish_{suffix}(&tree);",
+        "}",
+    ]
+    w.functions.append("\n".join(lines))
+    return call(name + "_team", "team", *w.give(whole))
+
+
 def fold_along(w: KernelWriter, fold: Fold) -> str:
     """The expression that folds with lanes along the folded axis: a call of a function written for it."""
+    asked, fold = fold, _valued(w, fold)
     number = w.number()
     element, name = f"{w.kernel.name}_element{number}", f"{w.kernel.name}_fold{number}"
     needs = _element(w, fold, fold.axis.var, element)
@@ -69,6 +114,16 @@ def fold_along(w: KernelWriter, fold: Fold) -> str:
     parameters = ", ".join(["int64_t first", "int64_t last", *w.declare(needs)])
     w.functions.append("\n".join([f"static {c} {name}_block({parameters}) {{", *body, "}"]))
     whole = needs.with_dims(w.needs([fold], set()))
+    if asked.op != fold.op:
+        found = c_place.along(
+            w,
+            fold,
+            block,
+            lambda first, last: call(name + "_block", first, last, *given),
+            lambda suffix, at: call(element + suffix, at, *given),
+        )
+        w.functions.append("\n".join([f"static {asked.dtype.c} {call(name, *w.declare(whole) or ['void'])} {{", *found, "}"]))
+        return call(name, *w.give(whole))
     lines = [
         f"static inline {c} {call(name, *w.declare(whole) or ['void'])} {{",
         f"  const int64_t count = {w.size(fold.axis.extent)};",
@@ -83,6 +138,11 @@ def fold_along(w: KernelWriter, fold: Fold) -> str:
     ]
     w.functions.append("\n".join(lines))
     return call(name, *w.give(whole))
+
+
+def _valued(w: KernelWriter, fold: Fold) -> Fold:
+    """The fold itself, or of one that asks for the place of an extreme the fold that finds the extreme."""
+    return replace(fold, op=EXTREME_OF[fold.op], dtype=w.types[fold.value]) if fold.op in EXTREME_OF else fold
 
 
 def _scalar_block(fold: Fold, element: str, given: Sequence[str], lanes: int) -> list[str]:
@@ -144,20 +204,21 @@ def _vector_block(w: KernelWriter, fold: Fold, element: str, needs: Needs, numbe
     return [*lines, f"  return tj_halve_{op}_{v}({live[0]});"]
 
 
-def definitions(kernels: Iterable[tuple[Kernel, int]]) -> list[str]:
-    """What the kernels, each with its number of lanes, want of fold.h."""
+def definitions(writers: Iterable[KernelWriter]) -> list[str]:
+    """What the kernels of these writers want of fold.h."""
     found: dict[str, None] = {}
 
-    def visit(stmts: Sequence[Stmt], width: int, across: bool) -> None:
+    def visit(stmts: Sequence[Stmt], w: KernelWriter, across: bool) -> None:
         for s in stmts:
-            if isinstance(s, Fold):
-                one, many = vector_type(s.dtype, 1), vector_type(s.dtype, width)
-                rows = f"TJ_FOLD_ROWS({s.op}, {many}, {one}, {s.dtype.c}, {width})"
-                found[rows if across else f"TJ_FOLD_TREE({s.op}, {one}, {s.dtype.c})"] = None
-            visit(body_of(s), width, across or (isinstance(s, Loop) and s.lanes))
+            if isinstance(s, Fold) and not (across and s.op in EXTREME_OF):
+                fold = _valued(w, s)
+                one, many = vector_type(fold.dtype, 1), vector_type(fold.dtype, w.lanes)
+                rows = f"TJ_FOLD_ROWS({fold.op}, {many}, {one}, {fold.dtype.c}, {w.lanes})"
+                found[rows if across else f"TJ_FOLD_TREE({fold.op}, {one}, {fold.dtype.c})"] = None
+            visit(body_of(s), w, across or (isinstance(s, Loop) and s.lanes))
 
-    for kernel, width in kernels:
-        visit(kernel.body, width, False)
+    for w in writers:
+        visit(w.kernel.body, w, False)
     return sorted(found)
 
 
@@ -183,6 +244,7 @@ def rows_loop(w: KernelWriter, stmt: Loop, first: str, last: str, pad: str) -> l
 
 
 def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
+    asked, fold = fold, _valued(w, fold)
     number = w.number()
     element, name = f"{w.kernel.name}_element{number}", f"{w.kernel.name}_rows{number}"
     needs = _element(w, fold, var, element)
@@ -212,7 +274,11 @@ def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
         value = folded(1, "to[t]" if keep else "", element)
         return [*out, f"{pad}for (int64_t {j} = strip + t; t < width; t++, {j}++) to[t] = {value};"]
 
-    parameters = [f"{c} *{w.dialect.restrict} out", "int64_t strip", "int64_t width", *w.declare(whole)]
+    parameters = [f"{asked.dtype.c} *{w.dialect.restrict} out", "int64_t strip", "int64_t width", *w.declare(whole)]
+    if asked.op != fold.op:
+        found = c_place.across(w, fold, var, lambda suffix, row: call(element + suffix, *(row if place == k else place for place in at)))
+        w.functions.append("\n".join([f"static void {call(name, *parameters)} {{", *found, "}"]))
+        return call(name, result, "strip", "width", *w.give(whole))
     lines = [
         f"static void {call(name, *parameters)} {{",
         f"  const int64_t count = {w.size(fold.axis.extent)};",

@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .dims import at_most
 from .fusion import Group
 from .graph import Expr
-from .loops import Kernel, Loop
+from .loops import PRODUCT_TILE_BYTES, PRODUCT_TILE_ROWS, TILE_BYTES, Contract, Kernel, Loop
 from .ops import Shape, same
 from .schedule import schedule_rows
 
 LANES_GRAIN = 64
 """Elements that a tile takes at least where rows are single elements: whole vectors and whole cache lines."""
+ROWS_OF_PRODUCTS = 64
+"""Rows that a tile with products is taken to have, when their worth is judged."""
 MAX_LINKS = 32
 """Kernels in one chain: the more run in one tile, the smaller tiles must be."""
 
@@ -32,6 +35,9 @@ class Links:
     first: int
     depth: int
     kernels: tuple[Kernel, ...]
+
+    tile: int = TILE_BYTES
+    least: int = 1
 
     @property
     def last(self) -> int:
@@ -55,7 +61,7 @@ def find_chains(groups: Sequence[Group], kernels: Sequence[Kernel]) -> list[Link
 def _grow(groups: Sequence[Group], kernels: Sequence[Kernel], first: int) -> Links | None:
     """The longest chain that starts with kernel `first`."""
     shape = groups[first].root.shape
-    depth = len(shape)
+    depth = _most_rows(kernels[first], len(shape))
     folded = False  # a fold's rows are as many as they are; rows of elementwise kernels can be grouped
     links: list[Kernel] = []
     computed: set[Expr] = set()
@@ -64,6 +70,8 @@ def _grow(groups: Sequence[Group], kernels: Sequence[Kernel], first: int) -> Lin
         group, kernel = groups[at], kernels[at]
         own = {node: param.own for node, param in zip(group.reads, kernel.params, strict=False)}
         if at > first and not any(own[node] for node in group.reads if node in seen):
+            break
+        if not _worth_packing(kernel, computed, group):
             break
         most = min([_common(shape, group.root.shape, depth), *(own[node] for node in group.reads if node in computed)])
         found = None if folded and most < depth else _schedule(kernels[first : at + 1], links, depth, depth if folded else most)
@@ -75,8 +83,28 @@ def _grow(groups: Sequence[Group], kernels: Sequence[Kernel], first: int) -> Lin
         seen.update(group.reads, [group.root])
     if len(links) < 2:
         return None
+    tile, least = TILE_BYTES, 1
+    if any(isinstance(link.body[0], Contract) for link in links):
+        tile, least = PRODUCT_TILE_BYTES, PRODUCT_TILE_ROWS
     single = all(isinstance(loop := link.body[-1], Loop) and loop.lanes for link in links)
-    return Links(first, depth, tuple(replace(link, grain=LANES_GRAIN if single else 1) for link in links))
+    return Links(first, depth, tuple(replace(link, grain=LANES_GRAIN if single else 1) for link in links), tile, least)
+
+
+def _most_rows(kernel: Kernel, rank: int) -> int:
+    """How many leading axes a chain can have as rows that begins with the kernel: of a product those in front of its columns."""
+    product = kernel.body[0]
+    return min(rank, product.cols.var) if isinstance(product, Contract) else rank
+
+
+def _worth_packing(kernel: Kernel, computed: set[Expr], group: Group) -> bool:
+    """Whether a link moves fewer bytes in a chain than outside: a product reads its right operand for every tile of rows, and what it
+    saves is to store and read a row of its result, or, where the chain computes its left operand, of that."""
+    product = kernel.body[0]
+    if not isinstance(product, Contract):
+        return True
+    rows = 2 * ROWS_OF_PRODUCTS
+    left = product.a.param < len(group.reads) and group.reads[product.a.param] in computed
+    return at_most(product.inner.extent, rows) is True or (left and at_most(product.cols.extent, rows) is True)
 
 
 def _common(a: Shape, b: Shape, most: int) -> int:

@@ -34,13 +34,13 @@ _DECLARATIONS = """
     } tj_python;
     typedef struct tj_record {
       int64_t *extents, *dims, *offsets;
-      int64_t workspace;
+      int64_t workspace, threads;
       void *owner;
       void **shapes, **makers;
     } tj_record;
     typedef struct tj_callee {
       void (*entry)(const tj_team *, void *const *, const int64_t *);
-      int64_t inputs, outputs, temporaries, dims, threads, input_extents;
+      int64_t inputs, outputs, temporaries, dims, input_extents;
       void **names, **dtypes;
       int64_t *ranks, *itemsizes;
       void *workspace_maker, *workspace_taker;
@@ -54,7 +54,7 @@ _DECLARATIONS = """
       int64_t *extents, *dims;
       void **places;
       void *result;
-      int64_t running;
+      int64_t threads, running;
     } tj_prepared;
 """
 """As in call.h. Its functions stand with those of the other libraries, in toolchain.py."""
@@ -175,7 +175,6 @@ class Direct:
         outputs: Sequence[tuple[np.dtype[Any], int]],
         temporaries: int,
         dims: int,
-        threads: int,
     ) -> None:
         support = entry.support
         methods = None if support is None else _methods(support)
@@ -194,7 +193,7 @@ class Direct:
             FFI.new(_INTS, ranks or 1),
             FFI.new(_INTS, [dtype.itemsize for dtype in dtypes] or 1),
         ]
-        counts = len(inputs), len(outputs), temporaries, dims, threads, self.extents
+        counts = len(inputs), len(outputs), temporaries, dims, self.extents
         takes_out = OUT not in names
         self.state = FFI.new(
             "tj_callee *",
@@ -248,14 +247,15 @@ class Record:
         dims: Sequence[int],
         offsets: Sequence[int],
         workspace: int,
+        threads: int,
         shapes: Sequence[tuple[int, ...]],
         makers: Sequence[Callable[..., NDArray[Any]]],
     ) -> None:
         self._objects = [*shapes, *makers]
         self._arrays = [FFI.new(_INTS, list(numbers) or 1) for numbers in (extents, dims, offsets)]
         self._made = [FFI.new(_VOIDS, [_pointer(o) for o in objects] or 1) for objects in (self._objects[: len(shapes)], makers)]
-        self.c = FFI.new("tj_record *", (*self._arrays, workspace, _pointer(self), *self._made))
-        self.extents, self.dims = self._arrays[0], self._arrays[1]
+        self.c = FFI.new("tj_record *", (*self._arrays, workspace, threads, _pointer(self), *self._made))
+        self.extents, self.dims, self.threads = self._arrays[0], self._arrays[1], threads
 
 
 class Prepared:
@@ -277,6 +277,7 @@ class Prepared:
             FFI.new(_VOIDS, [FFI.cast(_VOID, place) for place in places] or 1),
         ]
         self.state = FFI.new(
-            "tj_prepared *", (direct.state, self._arrays[0], record.extents, record.dims, self._arrays[1], _pointer(outputs), 0)
+            "tj_prepared *",
+            (direct.state, self._arrays[0], record.extents, record.dims, self._arrays[1], _pointer(outputs), record.threads, 0),
         )
         self.run = _bind(method, self.state, _PREPARED)

@@ -17,6 +17,7 @@ from .errors import CallError, DtypeError, shown
 from .graph import Expr
 from .ops import OPS, same, show_shape
 from .ops.movement import conditions, count
+from .ops.reductions import NONEMPTY
 
 
 class Guards:
@@ -26,7 +27,7 @@ class Guards:
         self, inputs: Sequence[Expr], symbols: Sequence[Dim], nodes: Sequence[Expr] = (), constraints: Sequence[Constraint] = ()
     ) -> None:
         self.constraints = tuple(constraints)
-        self.filled = list(dict.fromkeys((n.op, n.sources[0].shape[n.arg]) for n in nodes if n.op in ("max", "min")))
+        self.filled = list(dict.fromkeys((n.op, n.sources[0].shape[n.arg]) for n in nodes if n.op in NONEMPTY))
         self.taken = list(dict.fromkeys(_Taken.of(n) for n in nodes if OPS[n.op].kind == "gather"))
         self.moves = [move for n in dict.fromkeys(nodes) if n.op in ("slice", "windows", "reshape") for move in _moves(n)]
         self.inputs = [_Input(node, i) for i, node in enumerate(inputs)]

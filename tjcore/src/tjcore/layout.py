@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .dims import Size, bounds, compile_sizes, evaluate, maximum, minimum, total
-from .loops import TILE_BYTES, BufferKind
+from .loops import Buffer, BufferKind, Chain
 from .memory import DEFAULT_EFFORT, Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
 from .ops import Shape
 from .program import Plan
@@ -66,8 +66,7 @@ class Layout:
         self._bytes: list[Size] = [count_of(b.shape) * b.dtype.itemsize * (threads if b.per_thread else 1) for b in buffers]
         for chain in plan.program.chains:
             for i in chain.scratch:
-                row = count_of(buffers[i].shape[chain.depth :]) * buffers[i].dtype.itemsize
-                self._bytes[i] = minimum(self._bytes[i], maximum(TILE_BYTES, (row + 63) // 64 * 64) * threads)
+                self._bytes[i] = tile_bytes(buffers[i], chain, threads)
         # No axis is negative in a call (guards see to it), which intervals cannot always tell from a long sum of products.
         self._bytes = [n if bounds(n)[0] >= 0 else maximum(n, 0) for n in self._bytes]
         self._sizes: Callable[[Sequence[int]], tuple[int, ...]] = compile_sizes(
@@ -77,7 +76,7 @@ class Layout:
         self.brought = [first + i for i in range(self.counts["output"]) if i not in plan.aliases]
         """Outputs with memory of their own: not written over a donated input."""
         self._outside = compile_sizes([total([self._bytes[i] for i in (*range(first), *self.brought)])], self.order)
-        scratch = [self._bytes[i] for chain in plan.program.chains for i in chain.scratch]
+        scratch = [tile_bytes(buffer, chain, threads) for buffer, chain in plan.tiles]
         scratch += [self._bytes[i] for i, b in enumerate(buffers) if b.per_thread]
         self._unreused = compile_sizes([*(count_of(b.shape) * b.dtype.itemsize for b in plan.stored), *scratch], self.order)
         spans = plan.lifetimes()
@@ -132,6 +131,13 @@ class Layout:
 
 
 _KINDS: tuple[BufferKind, ...] = ("input", "output", "temporary")
+
+
+def tile_bytes(buffer: Buffer, chain: Chain, threads: int) -> Size:
+    """What a chain keeps of a tensor: a tile of its rows for each thread, or all of it where that is less."""
+    row = count_of(buffer.shape[chain.depth :]) * buffer.dtype.itemsize
+    whole = count_of(buffer.shape) * buffer.dtype.itemsize
+    return minimum(whole, maximum(chain.tile, (chain.least * row + 63) // 64 * 64) * threads)
 
 
 def count_of(shape: Shape) -> Size:

@@ -2,7 +2,8 @@
 
     Program  = graph text, dims, buffers, kernels, calls, chains
     Call     = kernel, buffers            -- calls run one after another, the whole team waits between them
-    Chain    = first, last, depth, scratch -- but calls first..last run tile by tile over rows that they share
+    Chain    = first, last, depth, scratch, tile, least
+                                          -- but calls first..last run tile by tile over rows that they share
     Kernel   = name, note, params, body, grain
     Param    = name, dtype, shape, written, own
     Axis     = var, extent                -- 0 <= var < extent
@@ -15,11 +16,14 @@
              | SizeOf(reg, dtype, size)                      reg = size, rounded to dtype
              | Let(reg, dtype, op, args)                     reg = op(args), one of SCALARS
              | Store(param, at, value)
-             | Loop(axis, body, share, lanes, tiled)         share: split over the team; lanes: a vector of iterations at a time;
+             | Loop(axis, body, share, lanes, tiled, paired) share: split over the team, paired: it and the loop that ends its body as
+                                                             one; lanes: a vector of iterations at a time;
                                                              tiled: with the lanes loop that ends its body, in square tiles
              | Fold(reg, dtype, op, axis, body, value)       reg = value folded over axis by the documented tree
              | Scan(reg, dtype, op, axis, body, value, after)        reg = value folded over axis in order, after each step: after
-             | Contract(reg, dtype, rows, cols, inner, a, b, body, batches, scratch)     scratch: a param, or None
+             | Contract(reg, dtype, rows, cols, inner, a, b, body, batches, scratch, tiled)
+                                                             scratch: a param, or None; tiled: so many of batches and rows, from the
+                                                             front, are the rows of a chain, of which a call works a tile
                                                              for all batches, rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
     Operand  = param, at
 
@@ -44,8 +48,8 @@ from .ops import OPS, Shape, show_shape
 SCALARS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.kind == "elementwise" and op.expand is None}
 """Scalar ops of `Let` and how many registers each takes: the elementwise rows of the op table, with the same meaning."""
 
-FOLDS = ("add", "mul", "max", "min")
-"""Operations a `Fold` can reduce with."""
+FOLDS = ("add", "mul", "max", "min", "argmax", "argmin")
+"""Operations a `Fold` can reduce with; the last two give the index of the first extreme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ class Loop:
     share: bool = False
     lanes: bool = False
     tiled: bool = False
+    paired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,7 @@ class Contract:
     body: tuple[Stmt, ...]
     batches: tuple[Axis, ...] = ()
     scratch: int | None = None
+    tiled: int = 0
 
 
 Stmt = Load | LoadAt | IndexOf | Const | SizeOf | Let | Store | Loop | Fold | Scan | Contract
@@ -217,20 +223,26 @@ class Call:
 
 
 TILE_BYTES = 16384
-"""What one scratch buffer of a chain takes in each thread (more only where a single row is longer): as TJ_TILE_BYTES in tj.h."""
+"""What one scratch buffer of a chain takes in each thread (more only where a single row is longer), so that all lie in the nearest cache."""
+PRODUCT_TILE_BYTES = 1 << 17
+"""The same for chains with products, which lie in the second cache: a product works the better the more rows a tile has."""
+PRODUCT_TILE_ROWS = 32
+"""Rows that a tile has at least where products are in the chain, since each tile packs their right operands anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     """Calls `first` to `last` run tile by tile over rows, without waiting between them: over the `depth` leading axes of what they write.
 
-    The `scratch` buffers live within a tile only.
+    The `scratch` buffers live within a tile only, whose rows are as many as fit into `tile` bytes of each, `least` at least.
     """
 
     first: int
     last: int
     depth: int
     scratch: tuple[int, ...]
+    tile: int = TILE_BYTES
+    least: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +255,8 @@ class Program:
     kernels: tuple[Kernel, ...]
     calls: tuple[Call, ...]
     chains: tuple[Chain, ...] = ()
+    profiled: bool = False
+    """Whether the entry notes the time of each step."""
 
     def count(self, kind: BufferKind) -> int:
         return sum(b.kind == kind for b in self.buffers)
@@ -364,6 +378,8 @@ def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
                         raise fail(stmt, "no loop may lie inside a lanes loop")
                     if stmt.tiled and not (stmt.body and isinstance(last := stmt.body[-1], Loop) and last.lanes):
                         raise fail(stmt, "a tiled loop must end with a lanes loop")
+                    if stmt.paired and not (stmt.share and stmt.body and isinstance(stmt.body[-1], Loop)):
+                        raise fail(stmt, "a paired loop must be shared and end with a loop")
                     check(stmt.body, enter(stmt.axis, stmt), types, inside | {"lanes" if stmt.lanes else "loop"})
                 case Fold():
                     if stmt.op not in FOLDS:
@@ -376,7 +392,7 @@ def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
                         raise fail(stmt, f"r{stmt.value} is not in scope")
                     define(stmt)
                 case Scan():
-                    if stmt.op not in FOLDS:
+                    if stmt.op not in FOLDS[:4]:
                         raise fail(stmt, f"no scan {stmt.op}")
                     if "lanes" in inside:
                         raise fail(stmt, "no scan may lie inside a lanes loop")
@@ -431,7 +447,7 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
         case Store():
             return [f"{pad}store {at(stmt.param, stmt.at)} = r{stmt.value}"]
         case Loop():
-            mode = " share" * stmt.share + " lanes" * stmt.lanes + " tiled" * stmt.tiled
+            mode = " share" * stmt.share + " lanes" * stmt.lanes + " tiled" * stmt.tiled + " paired" * stmt.paired
             head = f"{pad}for i{stmt.axis.var} < {stmt.axis.extent}{mode}"
         case Fold():
             head = f"{pad}r{stmt.reg} = fold {stmt.op} r{stmt.value} over i{stmt.axis.var} < {stmt.axis.extent}"

@@ -37,7 +37,7 @@ from .ops import OPS
 from .ops.scans import BACKWARD
 from .products import scratch_bytes, settle, split
 
-FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+FOLD_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "argmax": "argmax", "argmin": "argmin"}
 """The loop IR's fold for each reduction op."""
 
 
@@ -74,8 +74,8 @@ def lower(group: Group, name: str, destinations: int = 1) -> Kernel:
         cols = (parts[-1] if right else []) or [Axis(rank + 2, 1)]
         front = tuple(axis for part in batches for axis in part)
         stmt = Contract(contract.reg, contract.dtype, rows[-1], cols[-1], contract.inner, contract.a, contract.b, tuple(outer), front)
-        stmt = settle(split(stmt, rows[:-1], cols[:-1]))
-        scratch = scratch_bytes(stmt)
+        stmt = split(stmt, rows[:-1], cols[:-1])
+        scratch = scratch_bytes(settle(stmt))
         if scratch == 0:
             return Kernel(name, _note(group), (*reads, *writes), (stmt,))
         params = (*reads, *writes, Param("work", dtypes.uint8, (scratch,), True))
@@ -181,8 +181,7 @@ class _Emitter:
             if here in self.params:
                 reg, param = self.new(), self.params[here]
                 body.append(Load(reg, here.dtype, param, flat(index, here.shape)))
-                own = 0 if isinstance(index, Whole) else next((k for k, at in enumerate(index) if at != along(k)), len(index))
-                self.own[param] = min(own, self.own.get(param, own))
+                self.note_own(param, index)
             elif here.op == "constant":
                 reg = self.new()
                 body.append(Const(reg, here.dtype, here.arg))
@@ -219,6 +218,10 @@ class _Emitter:
             stack.pop()
         return known[node, at]
 
+    def note_own(self, param: int, index: Index) -> None:
+        own = 0 if isinstance(index, Whole) else next((k for k, at in enumerate(index) if at != along(k)), len(index))
+        self.own[param] = min(own, self.own.get(param, own))
+
     def gather(self, node: Expr, at: Index, number: int, body: list[Stmt]) -> int:
         source = node.sources[0]
         reg, param = self.new(), self.params[source]
@@ -250,5 +253,5 @@ class _Emitter:
                 raise InternalError(f"lower: a product cannot read the {source.op} that fusion gave it")
             index = source_index(source, 0, index, -1)
             (source,) = source.sources
-        self.own[self.params[source]] = 0
+        self.note_own(self.params[source], index)
         return Operand(self.params[source], flat(index, source.shape))

@@ -21,6 +21,8 @@ from .memory import DEFAULT_EFFORT
 
 PREFIX = "TENSORJIT_"
 DEFAULT_MAX_BYTES = 256 * 2**20
+THREAD_WORK = 10.0
+"""Handing a call to a second thread takes 1 to 4 microseconds while it is looking for work, and 6 to 9 when it sleeps (docs/threads.md)."""
 STAGES = ("graph", "simplified", "groups", "loops", "scheduled", "memory", "source")
 """What `dump` can show, in the order in which it happens."""
 
@@ -84,6 +86,16 @@ def _seconds(value: Any) -> float:
     return number
 
 
+def _microseconds(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number < 10**9:
+        raise ValueError("expected a number of microseconds, 0 or more")
+    return number
+
+
 def _byte(value: Any) -> int:
     try:
         number = int(value, 0) if isinstance(value, str) else int(value)
@@ -131,6 +143,11 @@ def either(name: str, value: Any) -> bool:
 _READERS: dict[str, tuple[Any, Any, str]] = {
     "backend": (_text, None, "the toolchain, by name"),
     "threads": (_threads, 1, "threads of a call"),
+    "thread_work": (
+        _microseconds,
+        THREAD_WORK,
+        "microseconds of work, by estimate, below which a call takes no further thread; 0: take all",
+    ),
     "target": (_text, "native", "the CPU to build for: native, generic, or a level such as x86-64-v3"),
     "max_bytes": (_bytes, DEFAULT_MAX_BYTES, "what a call may take in memory"),
     "reuse": (_switch, True, "let tensors share memory where one ends before another begins"),
@@ -233,6 +250,7 @@ class Options:
     plan_effort: int = DEFAULT_EFFORT
     donate: tuple[str, ...] = ()
     fill: int | None = None
+    thread_work: float = THREAD_WORK
 
     @classmethod
     def resolve(
@@ -260,6 +278,7 @@ class Options:
             setting("plan_effort", plan_effort).value,
             _donated(donate),
             setting("fill").value,
+            setting("thread_work").value,
         )
 
 

@@ -6,13 +6,14 @@ changes, never a chain; both operands of a multiplication may change places, for
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from .access import Affine
 from .dims import Size
 from .loops import Axis, Contract, Load, Store, map_index, plain_store, walk
-from .ops import same
+from .ops import Shape, same
 from .packing import packing_bytes
 
 
@@ -50,6 +51,29 @@ def settle(stmt: Contract) -> Contract:
         if stmt.rows.extent == 1 and _step_together(stmt, last, stmt.cols):
             return replace(_without(stmt, last), cols=Axis(stmt.cols.var, last.extent * stmt.cols.extent))
     return stmt
+
+
+def link(stmt: Contract, shape: Shape, depth: int) -> Contract | None:
+    """The product as a link of a chain whose rows are the first `depth` axes of `shape`, which it stores: batches, and the product's rows
+    where they are among them. None where they are other axes, or do not run through as one or two."""
+    front = [axis for axis in (*stmt.batches, stmt.rows) if axis.var < depth]
+    rest = tuple(axis for axis in stmt.batches if axis.var >= depth)
+    if stmt.cols.var < depth or not same(math.prod(a.extent for a in front), math.prod(shape[:depth])) or (rest and stmt.rows in front):
+        return None
+    for axis in front[:-1]:
+        if axis.extent == 1:
+            stmt, front = _without(stmt, axis), [a for a in front if a != axis]
+    for i in reversed(range(1, len(front))):
+        outer, inner = front[i - 1 : i + 1]
+        if _step_together(stmt, outer, inner):
+            stmt = _without(stmt, outer)
+            front[i - 1 : i + 1] = [merged := Axis(inner.var, outer.extent * inner.extent)]
+            if inner == stmt.rows:
+                stmt = replace(stmt, rows=merged)
+    batches = [axis for axis in front if axis != stmt.rows]
+    if not front or len(batches) > 1:
+        return None
+    return replace(stmt, batches=(*batches, *rest), tiled=len(front))
 
 
 def scratch_bytes(stmt: Contract) -> Size:

@@ -63,6 +63,8 @@ class Plan:
     program: Program
     stored: tuple[Buffer, ...] = ()
     """Every tensor that is stored whole and is neither input nor output, whether it has a buffer of its own or lives in another's."""
+    tiles: tuple[tuple[Buffer, Chain], ...] = ()
+    """The same for tensors of which a chain keeps a tile."""
     aliases: Mapping[int, int] = field(default_factory=dict)
     """For each output that is written over a donated input, by their numbers: that input."""
     order: tuple[int, ...] = ()
@@ -151,22 +153,23 @@ class _Planner:
                 raw[at] = link
         for group, kernel in zip(self.groups, raw, strict=True):
             self._add(group, kernel)
-        chains = tuple(Chain(c.first, c.last, c.depth, self._scratch(c.first, c.last)) for c in links)
+        chains = tuple(Chain(c.first, c.last, c.depth, self._scratch(c.first, c.last), c.tile, c.least) for c in links)
         program = Program(self.text, self.dims, tuple(self.buffers), tuple(self.bodies), tuple(self.calls), chains)
         donated = self._donated(donate)
         scratch = {b for chain in chains for b in chain.scratch}
         stored = tuple(b for i, b in enumerate(self.buffers) if b.kind == "temporary" and not b.per_thread and i not in scratch)
+        tiles = tuple((self.buffers[b], chain) for chain in chains for b in chain.scratch)
         if not reuse:
             names = {node: self.buffers[b].name for node, b in self.home.items()}
             return Plan(
-                self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program, stored, {}, tuple(range(len(self.calls)))
+                self.inputs, self.outputs, tuple(self.kernels), self.dims, names, program, stored, tiles, {}, tuple(range(len(self.calls)))
             )
         arranged = arrange(program, donated)
         verify_arrangement(program, arranged.program, arranged.order, arranged.home, donated)
         program, home = arranged.program, arranged.home
         names = {node: program.buffers[home[b]].name for node, b in self.home.items()}
         kernels = [self._arranged(old, call, arranged) for old, call in zip(arranged.order, program.calls, strict=True)]
-        return Plan(self.inputs, self.outputs, tuple(kernels), self.dims, names, program, stored, arranged.aliases(), arranged.order)
+        return Plan(self.inputs, self.outputs, tuple(kernels), self.dims, names, program, stored, tiles, arranged.aliases(), arranged.order)
 
     def _donated(self, names: Sequence[str]) -> frozenset[int]:
         known = {node.arg: i for i, node in enumerate(self.inputs)}
@@ -192,7 +195,7 @@ class _Planner:
         """Temporaries that calls `first` to `last` write and no other call reads."""
         outside = {b for at, call in enumerate(self.calls) if not first <= at <= last for b in call.buffers}
         inside = dict.fromkeys(b for call in self.calls[first : last + 1] for b in call.buffers)
-        return tuple(b for b in inside if self.buffers[b].kind == "temporary" and b not in outside)
+        return tuple(b for b in inside if self.buffers[b].kind == "temporary" and b not in outside and not self.buffers[b].per_thread)
 
     def _add(self, group: Group, raw: LoopKernel) -> None:
         root = group.root

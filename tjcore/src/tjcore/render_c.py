@@ -7,7 +7,7 @@ vector widths and tile sizes are left to the headers, sizes are named, floats ar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from . import __version__
 from .c_body import KernelWriter
@@ -16,10 +16,13 @@ from .c_contract import contract
 from .c_entry import dim_names, entry, kernel_dims
 from .c_fold import definitions
 from .c_scalars import header
-from .dims import C_HELPERS, Dim
-from .loops import Contract, Kernel, Let, Load, LoadAt, Loop, Program, Stmt, walk
+from .dims import C_HELPERS, Dim, bounds
+from .loops import FOLDS, Contract, Fold, Kernel, Let, Load, LoadAt, Loop, Program, Stmt, walk
 from .ops import show_shape
 from .toolchain import Dialect
+
+LONG = 2**16
+"""Elements from which on a fold that lies in no loop is worth the code that shares it out."""
 
 
 def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
@@ -30,8 +33,15 @@ def render_kernel(kernel: Kernel, dialect: Dialect, dims: Sequence[Dim]) -> str:
         body = contract(writer, first)
     elif any(isinstance(stmt, Loop) and stmt.share for stmt in kernel.body):
         body = writer.scalar_body(kernel.body, "  ")
+    elif (
+        len(folds := [s for s in kernel.body if isinstance(s, Fold) and s.op in FOLDS[:4]]) == 1 and bounds(folds[0].axis.extent)[1] >= LONG
+    ):
+        (writer.team_fold,) = folds
+        body = writer.scalar_body(kernel.body, "  ")
     else:  # nothing to share out: one thread does it
         body = ["  if (team->index != 0) return;", *writer.scalar_body(kernel.body, "  ")]
+    if writer.streams:
+        body.append("  if (team->stream) tj_stream_fence();")
     parameters = ["const tj_team *team", *(writer.pointer(i) for i in range(len(kernel.params)))]
     parameters += [f"int64_t {names[d]}" for d in kernel_dims(writer, kernel)]
     lines = [f"/* {kernel.name}: {kernel.note}"]
@@ -47,10 +57,10 @@ def render_program(program: Program, dialect: Dialect) -> str:
     program = lifted.program
     statements = [s for kernel in program.kernels for s in walk(kernel.body)]
     names = dim_names(program.dims)
-    widths = {kernel: KernelWriter(kernel, dialect, names.__getitem__).lanes for kernel in program.kernels}
+    writers = [KernelWriter(kernel, dialect, names.__getitem__) for kernel in program.kernels]
     body = [render_kernel(kernel, dialect, program.dims) for kernel in program.kernels]
     body.append(entry(lifted, dialect, names))
-    parts = [_banner(program, dialect), _includes(statements, dialect, widths)]
+    parts = [_banner(program, dialect), _includes(statements, dialect, writers)]
     if any(re.search(r"\btj_(floordiv|floormod|min|max)\(", text) for text in body):
         parts.append(C_HELPERS)
     if any("tj_at(" in text for text in body):
@@ -80,7 +90,7 @@ def _banner(program: Program, dialect: Dialect) -> str:
 _ROLES = {"input": "in ", "output": "out", "temporary": "tmp"}
 
 
-def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: Mapping[Kernel, int]) -> str:
+def _includes(statements: Sequence[Stmt], dialect: Dialect, writers: Sequence[KernelWriter]) -> str:
     lines = []
     if dialect.prelude:
         lines.append(dialect.prelude)
@@ -88,10 +98,10 @@ def _includes(statements: Sequence[Stmt], dialect: Dialect, widths: Mapping[Kern
     headers = {header(s.op, s.dtype) for s in statements if isinstance(s, Let)} - {None}
     if any(s.dtype.storage for s in statements if isinstance(s, (Load, LoadAt, Let))):
         headers.add("narrow.h")
-    for lanes in sorted({*widths.values(), 1}):
+    for lanes in sorted({1, *(w.lanes for w in writers)}):
         lines += ["#undef TJ_LANES", f"#define TJ_LANES {lanes}", '#include "lanes.h"']
         lines += [f'#include "{name}"' for name in sorted(h for h in headers if h)]
-    lines += ['#include "fold.h"', *definitions(widths.items())]
+    lines += ['#include "fold.h"', *definitions(writers)]
     if any(isinstance(s, Loop) and s.tiled for s in statements):
         lines.append('#include "transpose.h"')
     if any(isinstance(s, Contract) for s in statements):

@@ -13,12 +13,13 @@ from dataclasses import replace
 from .access import Affine
 from .loops import Axis, Const, Contract, Fold, IndexOf, Kernel, Let, Load, LoadAt, Loop, Scan, SizeOf, Stmt, Store, map_index, walk
 from .ops import same
+from .products import link, settle
 
 
 def schedule(kernel: Kernel) -> Kernel:
     """The kernel ready for rendering."""
-    if isinstance(kernel.body[0], Contract):
-        return kernel
+    if isinstance(product := kernel.body[0], Contract):
+        return replace(kernel, body=(settle(product),))
     if _several(kernel):
         return replace(kernel, body=tuple(stmt for nest in kernel.body for stmt in _part((nest,))))
     return replace(kernel, body=_schedule(kernel.body))
@@ -44,19 +45,24 @@ def _schedule(nest: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def schedule_rows(kernel: Kernel, depth: int) -> Kernel | None:
-    """The kernel as a link of a chain: its first `depth` axes as one outermost loop; None where they do not run through as one."""
-    if isinstance(kernel.body[0], Contract) or _several(kernel):
+    """The kernel as a link of a chain: its first `depth` axes as one outermost loop, or as two that are shared out as one; None where they
+    do not run through as so few."""
+    if isinstance(product := kernel.body[0], Contract):
+        stored = next(p for p in kernel.params if p.written)
+        linked = link(product, stored.shape, depth)
+        return None if linked is None else replace(kernel, body=(linked,), grain=1)
+    if _several(kernel):
         return None
     axes, body = _nest(kernel.body)
     if any(isinstance(s, Scan) and s.axis.var < depth for s in body):
         return None
     rows, body = _drop_unit(axes[:depth], body)
     rows, body = _merge(rows, body)
-    if len(rows) != 1:
+    if not 1 <= len(rows) <= 2:
         return None
     rest, body = _drop_unit(axes[depth:], body)
     rest, body = _merge(rest, body)
-    return replace(kernel, body=_build([*rows, *_innermost_last(rest, body)], body), grain=1)
+    return replace(kernel, body=_build([*rows, *_innermost_last(rest, body)], body, paired=len(rows) == 2), grain=1)
 
 
 def _nest(body: tuple[Stmt, ...]) -> tuple[list[Axis], tuple[Stmt, ...]]:
@@ -138,7 +144,7 @@ def lies_across(load: Load, outer: int, inner: int) -> bool:
     return load.at.coefficient(outer) == 1 and load.at.coefficient(inner) not in (0, 1)
 
 
-def _build(axes: list[Axis], body: tuple[Stmt, ...], tiled: bool = False) -> tuple[Stmt, ...]:
+def _build(axes: list[Axis], body: tuple[Stmt, ...], tiled: bool = False, paired: bool = False) -> tuple[Stmt, ...]:
     folds = [s for s in body if isinstance(s, Fold)]
     lanes = (
         bool(axes) and not any(isinstance(s, Scan) for s in body) and (not folds or any(_folds_rows(fold, axes[-1].var) for fold in folds))
@@ -146,7 +152,8 @@ def _build(axes: list[Axis], body: tuple[Stmt, ...], tiled: bool = False) -> tup
     for depth, axis in reversed(list(enumerate(axes))):
         out, inside = _hoist(axis.var, body, rows=lanes and depth == len(axes) - 1)
         inmost = depth == len(axes) - 1
-        body = (*out, Loop(axis, inside, share=depth == 0, lanes=lanes and inmost, tiled=tiled and depth == len(axes) - 2))
+        loop = Loop(axis, inside, share=depth == 0, lanes=lanes and inmost, tiled=tiled and depth == len(axes) - 2)
+        body = (*out, replace(loop, paired=paired and depth == 0))
     return body  # what came out of the shared loop too, each thread computes for itself
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import dtypes
 from .dims import Dim, Size, SizeExpr, at_most, bounds, divides, maximum, minimum
+from .dtypes import DType
 from .errors import GraphError, shown
 from .ops import check_axes, check_axis, check_shape, same, show_shape
 from .ops.movement import count
@@ -24,11 +26,12 @@ Axes = int | Sequence[int] | None
 
 
 class Shaping:
-    """What `Expr` inherits; it brings `shape`, `_node`, `_squeezed` and what its own views need."""
+    """What `Expr` inherits; it brings `shape`, `dtype`, `astype`, `_node`, `_squeezed` and what its own views need."""
 
     __slots__ = ()
 
     shape: tuple[Size, ...]
+    dtype: DType
 
     def _node(self, op: str, arg: Any) -> Expr:
         raise NotImplementedError
@@ -60,9 +63,30 @@ class Shaping:
         """The package itself, which is a namespace of the array API standard (docs/array-api.md)."""
         return sys.modules[__package__]
 
+    def astype(self, dtype: Any) -> Expr:
+        raise NotImplementedError
+
     def slice_axis(self, axis: int, start: Size, length: Size, step: int = 1) -> Expr:
         """`length` elements of one axis, from `start` in steps of `step`; unlike in `x[a:b]` nothing is cut off at the ends."""
         return self._node("slice", (check_axis("slice", axis, len(self.shape)), start, length, step))
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Expr:
+        """Where the largest is, as int64: along an axis, or (None) among all elements in order. The first of equal ones; NaN is larger than all."""
+        return self._place("argmax", axis, keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Expr:
+        """Where the smallest is, as int64: along an axis, or (None) among all elements in order. The first of equal ones; NaN is smaller than all."""
+        return self._place("argmin", axis, keepdims)
+
+    def _place(self, op: str, axis: int | None, keepdims: bool) -> Expr:
+        rank = len(self.shape)
+        if rank == 0:
+            raise GraphError(f"{op}: a scalar has no axis; give a tensor of rank 1 or more")
+        x: Shaping = self if self.dtype.itemsize >= 4 else self.astype(dtypes.float32 if self.dtype.kind == "float" else dtypes.int32)
+        found = x.reshape((count(self.shape),))._node(op, 0) if axis is None and rank > 1 else x._node(op, check_axis(op, axis or 0, rank))
+        for at in (range(rank) if axis is None else [check_axis(op, axis, rank)]) if keepdims else ():
+            found = found.expand_dims(at)
+        return found
 
     def reshape(self, *shape: Any) -> Expr:
         """The same elements in another shape, the last axis fastest; one size may be -1, which is what remains."""
@@ -181,14 +205,14 @@ def _sliced(x: Any, axis: int, part: slice) -> Expr:
         at: Size = int(value) if isinstance(value, (int, np.integer)) else value
         return maximum(size + at, low) if _negative(at, "the bound") else minimum(at, high)
 
-    if step == 1 and part.stop is not None and _is_size(part.stop) and _negative(part.stop, "the bound"):
-        from_front = part.start is None or (_is_size(part.start) and not _negative(part.start, "the bound"))
-        if from_front:  # x[a:-b], x[:-b] and x[a:] of one a + b have one length, written alike
-            front, back = (int(k) if isinstance(k, np.integer) else k for k in (part.start or 0, part.stop))
-            return x.slice_axis(axis, minimum(front, size), size - minimum(size, front - back), 1)  # type: ignore[no-any-return]
-    if step == 1 and part.stop is None and part.start is not None and _is_size(part.start) and _negative(part.start, "the bound"):
-        last = minimum(int(-part.start) if isinstance(part.start, np.integer) else -part.start, size)  # x[-b:] has the length of x[:b]
-        return x.slice_axis(axis, size - last, last, 1)  # type: ignore[no-any-return]
+    # Equal lengths are written alike: those of x[a:-b], x[:-c] and x[c:] where a + b is c, and those of x[-b:] and x[:b].
+    front, back = (int(k) if isinstance(k, np.integer) else k for k in (part.start, part.stop))
+    before, behind = (None if not _is_size(k) else "behind" if _negative(k, "the bound") else "before" for k in (front, back))
+    if step == 1 and behind == "behind" and (front is None or before == "before"):
+        return x.slice_axis(axis, minimum(front or 0, size), size - minimum(size, (front or 0) - back), 1)  # type: ignore[no-any-return]
+    if step == 1 and back is None and before is not None:
+        length = size - minimum(front, size) if before == "before" else minimum(-front, size)
+        return x if length == size else x.slice_axis(axis, size - length, length, 1)  # type: ignore[no-any-return]
     if step > 0:
         start = bound(part.start, 0, 0, size)
         length = maximum((bound(part.stop, size, 0, size) - start + (step - 1)) // step, 0)

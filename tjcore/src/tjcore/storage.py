@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 
 from .dims import Size, at_most, compile_sizes, total
 from .inplace import in_place
-from .loops import Buffer, Call, Chain, Kernel, Program
+from .loops import Buffer, Call, Kernel, Program
 from .memory import ALIGNMENT, align_up, sample_points
 from .order import Step, orders, peak
+from .scratch import shared_tiles
 
 MOST_COMPARED = 400
 """Steps beyond which orders are not compared: every step of one is held against steps of the other."""
@@ -210,7 +211,9 @@ class _Homes:
         self.variants: list[tuple[int, tuple[tuple[int, int], ...]]] = [(c.kernel, ()) for c in program.calls]
         self.chain_of = {at: chain for chain in program.chains for at in range(chain.first, chain.last + 1)}
         self.whole = set(_whole(program))
+        self.scratch = {b for chain in program.chains for b in chain.scratch}
         self._write_over()
+        self._share_tiles()
         self._lend()
 
     def home(self, buffer: int) -> int:
@@ -240,17 +243,19 @@ class _Homes:
             kernel, buffers = self.calls[at]
             for target in [b for b, p in zip(buffers, kernel.params, strict=True) if p.written]:
                 kind = self.buffers[target].kind
-                if first[target] != at or (kind == "temporary" and target not in self.whole):
+                if first[target] != at or (kind == "temporary" and target not in self.whole and target not in self.scratch):
                     continue
                 kernel, buffers = self.calls[at]
                 sources = [
                     b
                     for b, p in zip(buffers, kernel.params, strict=True)
-                    if not p.written and last[b] == at and buffers.count(b) == 1 and (b in self.whole or b in free)
+                    if not p.written and last[b] == at and buffers.count(b) == 1 and (b in self.whole or b in free or b in self.scratch)
                 ]
                 sources.sort(key=lambda b: (b in free) is (kind == "temporary"))  # an output over an input is one less to bring
                 for source in sources:
                     # A part may be stored over what it is taken from, so the two need not have one size.
+                    if not self._one_kind(source, target):
+                        continue
                     if self.buffers[source].shape != self.buffers[target].shape:
                         gone, kept = (source, target) if kind == "output" else (target, source)
                         if source in free and kind == "output":
@@ -258,7 +263,8 @@ class _Homes:
                         if at_most(bytes_of(self.buffers[gone]), bytes_of(self.buffers[kept])) is not True:
                             continue
                     if self._merge(at, source, target, users[source]):
-                        kept, gone = (target, source) if kind == "output" and source in self.whole else (source, target)
+                        over = source in self.scratch and target not in self.scratch
+                        kept, gone = (target, source) if over or (kind == "output" and source in self.whole) else (source, target)
                         self._rename(gone, kept, users[gone])
                         first[kept], last[kept] = first[source], last[target]
                         users[source] += users[target]  # which all come later, but for this call itself
@@ -294,6 +300,21 @@ class _Homes:
             self.calls[at] = kernel, tuple(kept if b == gone else b for b in buffers)
         self.moved[gone] = kept
         self.whole.discard(gone)
+        self.scratch.discard(gone)
+
+    def _one_kind(self, source: int, target: int) -> bool:
+        """Both there as a whole, or both by the tile, or a tile's scratch over which a whole tensor of the same rows is written."""
+        if source not in self.scratch:
+            return target not in self.scratch
+        return (self.buffers[source].shape, self.buffers[source].dtype) == (self.buffers[target].shape, self.buffers[target].dtype)
+
+    def _share_tiles(self) -> None:
+        """What lives within a tile into the memory of what its chain writes later, and of what its chain does not need any more."""
+        first = {b: at for at, (_, buffers) in reversed(list(enumerate(self.calls))) for b in buffers}
+        for chain in self.program.chains:
+            scratch = {b for b in chain.scratch if b in self.scratch}
+            for b, slot in shared_tiles(chain, self.calls, self.buffers, scratch, first).items():
+                self._rename(b, slot, [at for at in range(chain.first, chain.last + 1) if b in self.calls[at][1]])
 
     def _lend(self) -> None:
         """Temporaries into the memory of outputs that are not written yet, and of donated inputs that are not read any more."""
@@ -374,6 +395,6 @@ class _Homes:
             for buffer in (self.buffers[b] for b in kept)
         ]
         calls = [replace(c, buffers=tuple(number[b] for b in c.buffers)) for c in program.calls]
-        chains = [Chain(c.first, c.last, c.depth, tuple(number[b] for b in c.scratch)) for c in program.chains]
+        chains = [replace(c, scratch=tuple(number[b] for b in c.scratch if b not in self.moved)) for c in program.chains]
         program = replace(program, buffers=tuple(buffers), calls=tuple(calls), chains=tuple(chains))
         return Arrangement(program, order, tuple(number[self.home(b)] for b in range(len(self.buffers))))

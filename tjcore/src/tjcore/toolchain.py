@@ -31,11 +31,13 @@ FFI.cdef(
     int tj_pool_run(void (*entry)(const tj_team *, void *const *, const int64_t *), const tj_support *support,
                     void *const *buffers, const int64_t *dims, int64_t threads);
     void tj_pool_shutdown(void);
+    void tj_pool_stream(int64_t bytes);
     int64_t tj_call_slot(const int64_t *extents, int64_t count);
     void tj_call_setup(const void *interpreter, void **call, void **prepared);
     const tj_support *tj_support_table(void);
     typedef struct tj_contract tj_contract;
     typedef void tj_contract_function(const tj_team *team, const tj_contract *contract);
+    void tj_profile(int64_t *into);
     void tj_support_lend(int32_t type, tj_contract_function *product);
     tj_contract_function tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64;
     void *dlopen(const char *path, int flags);

@@ -19,7 +19,7 @@ from tjcore.dims import Size, evaluate
 from tjcore.loops import Const, Contract, Fold, Kernel, Let, Load, Loop, Scan, SizeOf, Stmt, Store
 from tjcore.ops import OPS
 
-_FOLDS: Mapping[str, str] = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
+_FOLDS: Mapping[str, str] = {"add": "sum", "mul": "prod", "max": "max", "min": "min", "argmax": "argmax", "argmin": "argmin"}
 """The op of the table whose meaning a fold has."""
 
 
@@ -65,7 +65,7 @@ class _Run:
                 case Fold():
                     count = self.size(stmt.axis.extent)
                     found = [self.run(stmt.body, {**loop, stmt.axis.var: i}, regs)[stmt.value] for i in range(count)]
-                    values = np.asarray(found, stmt.dtype.numpy)
+                    values = np.asarray(found) if found else np.empty(0, stmt.dtype.numpy)
                     regs[stmt.reg] = np.asarray(OPS[_FOLDS[stmt.op]].meaning(0, self.size, values), stmt.dtype.numpy)
                 case Scan():
                     self.scan(stmt, loop, regs)

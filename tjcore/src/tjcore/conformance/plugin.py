@@ -39,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "toolchain: builds native code through an installed toolchain plugin")
+    os.environ.setdefault("TENSORJIT_THREAD_WORK", "0")  # the sizes of tests are small, and are to be shared out all the same
     if "TENSORJIT_CACHE_DIR" not in os.environ and not hasattr(config, "workerinput"):
         os.environ["TENSORJIT_CACHE_DIR"] = config.stash[CACHE] = tempfile.mkdtemp(prefix="tjcore-conformance-")
     if not hasattr(config, "workerinput"):

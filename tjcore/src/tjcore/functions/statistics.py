@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..errors import GraphError
-from ..graph import Expr, apply, reduce, size_of
+from ..graph import Expr, reduce, size_of
 from ..ops import check_axes, check_axis, show_shape
 from ..shaping import Axes
 from .creation import zeros
@@ -51,6 +51,16 @@ def min(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> Expr:
     return reduce("min", operand("min", x), axis, keepdims)
 
 
+def argmax(x: Expr, /, *, axis: int | None = None, keepdims: bool = False) -> Expr:
+    """Where the largest is, as int64: the first of equal ones, and the first NaN if there is one. axis=None counts all elements in order."""
+    return operand("argmax", x).argmax(axis, keepdims)
+
+
+def argmin(x: Expr, /, *, axis: int | None = None, keepdims: bool = False) -> Expr:
+    """Where the smallest is, as int64: the first of equal ones, and the first NaN if there is one. axis=None counts all elements in order."""
+    return operand("argmin", x).argmin(axis, keepdims)
+
+
 def any(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> Expr:
     """Whether at least one is true (not 0); False for none."""
     for at in reversed(axes := check_axes("any", axis, operand("any", x).rank)):
@@ -84,35 +94,6 @@ def _kept(x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr:
 def count_nonzero(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> Expr:
     """How many are true (not 0), as int64."""
     return reduce("sum", operand("count_nonzero", x).astype(dtypes.bool_), axis, keepdims)
-
-
-def argmax(x: Expr, /, *, axis: int | None = None, keepdims: bool = False) -> Expr:
-    """Where the largest is (of several the first, NaN before all): its int64 index along an axis, or among all elements."""
-    return _place("argmax", "max", x, axis, keepdims)
-
-
-def argmin(x: Expr, /, *, axis: int | None = None, keepdims: bool = False) -> Expr:
-    """Where the smallest is (of several the first, NaN before all): its int64 index along an axis, or among all elements."""
-    return _place("argmin", "min", x, axis, keepdims)
-
-
-def _place(name: str, extreme: str, x: Expr, axis: int | None, keepdims: bool) -> Expr:
-    source = operand(name, x)
-    if axis is None:
-        source, at = source.flatten(), 0
-    else:
-        at = check_axis(name, axis, source.rank)
-    found = source.equal(reduce(extreme, source, at, keepdims=True))
-    if source.dtype.kind == "float":
-        found = found | source.not_equal(source)
-    size = source.shape[at]
-    places = apply("iota", (), size)
-    for _ in range(source.rank - at - 1):
-        places = places.expand_dims(places.rank)
-    first = reduce("min", found.where(places, size_of(size, dtypes.int64)), at)
-    for kept in (at,) if axis is not None else range(x.rank):
-        first = first.expand_dims(kept) if keepdims else first
-    return first
 
 
 def cumulative_sum(x: Expr, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Expr:

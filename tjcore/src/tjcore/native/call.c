@@ -93,9 +93,9 @@ static int take_outputs(const tj_callee *f, const tj_record *record, void *given
   return 1;
 }
 
-static void run(tj_callee *f, void **buffers, const int64_t *dims) {
+static void run(tj_callee *f, void **buffers, const int64_t *dims, int64_t threads) {
   void *state = py.save_thread();
-  tj_pool_run(f->entry, tj_support_table(), buffers, dims, f->threads);
+  tj_pool_run(f->entry, tj_support_table(), buffers, dims, threads);
   py.restore_thread(state);
   f->calls++;
   for (int64_t i = 0; i < f->dims; i++) f->last[i] = dims[i];
@@ -179,7 +179,7 @@ static void *call(void *self, void *const *given, intptr_t positional, void *nam
       void *buffers[TJ_CALL_BUFFERS];
       for (int64_t i = 0; i < inputs + f->outputs; i++) buffers[i] = field(arrays[i], py.data_at);
       for (int64_t i = 0; i < f->temporaries; i++) buffers[inputs + f->outputs + i] = workspace + record->offsets[i];
-      run(f, buffers, record->dims);
+      run(f, buffers, record->dims, record->threads);
     } else {
       py.dec_ref(result);
       result = 0;
@@ -210,7 +210,7 @@ static void *prepared(void *self, void *const *given, intptr_t positional, void 
   void *result = p->result;
   py.inc_ref(result);
   p->running = 1;
-  run(f, buffers, p->dims);
+  run(f, buffers, p->dims, p->threads);
   p->running = 0;
   return result;
 }

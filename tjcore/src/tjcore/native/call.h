@@ -41,6 +41,7 @@ typedef struct tj_record {
   const int64_t *dims;
   const int64_t *offsets; /* of the temporaries in the workspace */
   int64_t workspace;      /* bytes */
+  int64_t threads;
   void *owner;            /* the Python object that keeps all of this */
   void *const *shapes;    /* per output: its shape as a tuple */
   void *const *makers;    /* per output: called with shape and dtype, returns an array */
@@ -49,7 +50,7 @@ typedef struct tj_record {
 /* A compiled graph. Changed only by who holds the interpreter's lock. */
 typedef struct tj_callee {
   tj_entry *entry;
-  int64_t inputs, outputs, temporaries, dims, threads;
+  int64_t inputs, outputs, temporaries, dims;
   int64_t input_extents;    /* how many extents the inputs have together */
   void *const *names;       /* per input, the interned string */
   void *const *dtypes;      /* per array: inputs, then outputs */
@@ -70,6 +71,7 @@ typedef struct tj_prepared {
   const int64_t *extents, *dims;
   void *const *places;      /* of the temporaries */
   void *result;             /* the tuple of outputs */
+  int64_t threads;
   int64_t running;          /* whether some thread is in it */
 } tj_prepared;
 

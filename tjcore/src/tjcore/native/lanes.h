@@ -52,6 +52,13 @@
                       TJ_HALF_D(FUNCTION)(TJ_F(high)(x), TJ_F(high)(y)));                              \
   }
 
+/* Store past the cache where `past` is not 0 (then p is aligned to 64 bytes); V names the type, as in tj_put(f32x16, 0, p, v). */
+#define tj_put(V, past, p, v)                                                                          \
+  do {                                                                                                 \
+    if (past) TJ_CAT(tj_stream_, V)(p, v);                                                             \
+    else TJ_CAT(tj_store_, V)(p, v);                                                                   \
+  } while (0)
+
 #define TJ_INF32 tj_from_bits_f32x1(0x7f800000)
 #define TJ_INF64 tj_from_bits_f64x1(INT64_C(0x7ff0000000000000))
 

@@ -32,6 +32,7 @@ struct call {
   void *const *buffers;
   const int64_t *dims;
   int64_t size, spin;
+  int64_t parts[TJ_TEAM_PARTS]; /* as wide as the widest element */
   struct worker *workers; /* those of this call, linked by next */
   char apart[LINE];
   tj_word arrived; /* at the barrier in this round */
@@ -59,6 +60,8 @@ static struct {
   int64_t running;        /* threads in calls of more than one thread, callers included */
   int64_t cpus;           /* this process may use; 0: not asked yet */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int64_t stream; /* of every team; set before the first call, or again to the same */
 
 /* ---- fork */
 
@@ -99,14 +102,14 @@ static void no_barrier(const tj_team *team) {
 }
 
 static void run_as(struct call *call, int64_t index) {
-  tj_team team = {index, call->size, team_barrier, call, call->support};
+  tj_team team = {index, call->size, team_barrier, call, call->support, stream, call->parts};
   tj_fp caller = tj_fp_enter();
   call->entry(&team, call->buffers, call->dims);
   tj_fp_leave(caller);
 }
 
 static int run_alone(tj_entry *entry, const struct tj_support *support, void *const *buffers, const int64_t *dims) {
-  tj_team team = {0, 1, no_barrier, NULL, support};
+  tj_team team = {0, 1, no_barrier, NULL, support, stream, NULL};
   tj_fp caller = tj_fp_enter();
   entry(&team, buffers, dims);
   tj_fp_leave(caller);
@@ -218,6 +221,8 @@ static void give_back(struct call *call) {
 }
 
 /* ---- interface */
+
+void tj_pool_stream(int64_t bytes) { stream = bytes; }
 
 int tj_pool_run(tj_entry *entry, const struct tj_support *support, void *const *buffers, const int64_t *dims, int64_t threads) {
   if (threads <= 1 || !ready()) return run_alone(entry, support, buffers, dims);

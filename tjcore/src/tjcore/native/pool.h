@@ -22,6 +22,9 @@
    Any number of threads may be in here at once. With threads <= 1 no other thread is started, woken or waited for. */
 int tj_pool_run(tj_entry *entry, const struct tj_support *support, void *const *buffers, const int64_t *dims, int64_t threads);
 
+/* Results of so many bytes and more are stored past the cache from now on; 0: none are, as at first. */
+void tj_pool_stream(int64_t bytes);
+
 /* Ends the workers that are idle and waits until they are gone; those in a call stay. A later call starts new ones. */
 void tj_pool_shutdown(void);
 #endif

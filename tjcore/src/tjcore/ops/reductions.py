@@ -41,6 +41,22 @@ def _extreme(op: Callable[[Any, Any], Any], sign: int) -> Meaning:
     return meaning
 
 
+def _infer_place(name: str) -> Infer:
+    def infer(sources: tuple[Expr, ...], axis: object) -> tuple[Shape, DType]:
+        return _infer_reduce(name)(sources, axis)[0], dtypes.int64
+
+    return infer
+
+
+def _place(search: Callable[..., Any]) -> Meaning:
+    """The index of the first extreme, or of the first NaN."""
+    return lambda axis, size, x: np.asarray(search(x, axis), np.int64)
+
+
+NONEMPTY = ("max", "min", "argmax", "argmin")
+"""Of no elements there is none of these."""
+
+
 def lowest(dtype: DType, sign: int = 1) -> float:
     """The identity of max, or of min for `sign` -1: the least (greatest) value there is."""
     if dtype.kind == "float":
@@ -87,4 +103,6 @@ ROWS = (
     Op("prod", 1, "reduce", _infer_reduce("prod"), _prod, _prod_gradient),
     Op("max", 1, "reduce", _infer_reduce("max"), _extreme(numerics.maximum, 1), _extreme_gradient),
     Op("min", 1, "reduce", _infer_reduce("min"), _extreme(numerics.minimum, -1), _extreme_gradient),
+    Op("argmax", 1, "reduce", _infer_place("argmax"), _place(np.argmax), None),
+    Op("argmin", 1, "reduce", _infer_place("argmin"), _place(np.argmin), None),
 )
