@@ -9,6 +9,10 @@ __array_api_version__ = "2024.12"
 
 from typing import TYPE_CHECKING
 
+from .interpreter import require_main
+
+require_main()
+
 from . import errors, functions, nn
 from .dims import Dim, SizeExpr
 from .dtypes import DType, bool_, float16, float32, float64, int32, int64, uint8

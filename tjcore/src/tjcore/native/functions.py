@@ -46,7 +46,7 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("tan", 1, {"f32": 0.501, "f64": 0.855}),
         Function("sinh", 1, {"f32": 0.500, "f64": 1.798}),
         Function("cosh", 1, {"f32": 0.500, "f64": 1.470}),
-        Function("tanh", 1, {"f32": 0.812, "f64": 1.022}),
+        Function("tanh", 1, {"f32": 0.960, "f64": 1.022}),
         Function("asin", 1, {"f32": 0.500, "f64": 0.634}),
         Function("acos", 1, {"f32": 0.500, "f64": 0.619}),
         Function("atan", 1, {"f32": 0.500, "f64": 1.249}),

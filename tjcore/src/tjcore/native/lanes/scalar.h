@@ -183,6 +183,8 @@ TJ_INLINE double tj_pow2_f64x1(double n) { return tj_from_bits_f64x1((int64_t)((
 /* x * m + c for a constant c: one step of Horner's rule */
 TJ_INLINE float tj_step_f32x1(float x, float m, float c) { return tj_fma_f32x1(x, m, c); }
 TJ_INLINE double tj_step_f64x1(double x, double m, double c) { return tj_fma_f64x1(x, m, c); }
+/* of a table of eight, written twice: the element whose number is `place` modulo 8 */
+TJ_INLINE float tj_pick_f32x1(const float *table, int32_t place) { return table[place & 7]; }
 #if !TJ_VECTOR_BYTES
 TJ_INLINE void tj_stream_fence(void) {}
 #endif

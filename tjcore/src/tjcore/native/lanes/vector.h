@@ -223,6 +223,22 @@ TJ_INLINE int TJ_FN(tj_any_i64)(TJ_I64 mask) {
 #endif
 }
 
+/* Of a table of eight, written twice: the elements whose numbers are `place` modulo 8. */
+TJ_INLINE TJ_F32 TJ_F(pick)(const float *table, TJ_I32 place) {
+#if TJ_LANES >= 8 && TJ_VECTOR_BYTES >= 32
+  TJ_PARTS(TJ_F32, TJ_CAT(f32x, TJ_PART4)) r;
+  TJ_PARTS(TJ_I32, TJ_CAT(i32x, TJ_PART4)) at;
+  at.v = place;
+  TJ_UNROLL for (unsigned i = 0; i < sizeof r / sizeof r.part[0]; i++)
+    r.part[i] = TJ_CAT(tj_hw_pick_f32x, TJ_PART4)(table, at.part[i]);
+  return r.v;
+#else
+  TJ_F32 r;
+  for (int i = 0; i < TJ_LANES; i++) r[i] = table[place[i] & 7];
+  return r;
+#endif
+}
+
 /* NaN met on the way: tj_see notes whether a or b holds one, tj_saw tells whether any did. The notes begin as {0}. */
 #if TJ_LANES >= 8
 #define TJ_NANS(NAME, V, PART, NOTE, SAW)                                                              \

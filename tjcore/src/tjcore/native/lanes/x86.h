@@ -140,6 +140,21 @@ TJ_EXTREMES_512(f32x16, i32x16, ps512)
 TJ_EXTREMES_512(f64x8, i64x8, pd512)
 #endif
 
+/* of a table of eight, written twice: the elements whose numbers are `place` modulo 8 */
+#if TJ_VECTOR_BYTES >= 32
+TJ_INLINE f32x8 tj_hw_pick_f32x8(const float *table, i32x8 place) { return __builtin_ia32_permvarsf256(*(const f32x8_any *)table, place); }
+#endif
+#if TJ_VECTOR_BYTES >= 64
+#ifdef __clang__
+TJ_INLINE f32x16 tj_hw_pick_f32x16(const float *table, i32x16 place) { return __builtin_ia32_permvarsf512(*(const f32x16_any *)table, place); }
+#else
+TJ_INLINE f32x16 tj_hw_pick_f32x16(const float *table, i32x16 place) {
+  f32x16 all = *(const f32x16_any *)table;
+  return __builtin_ia32_permvarsf512_mask(all, place, all, -1);
+}
+#endif
+#endif
+
 /* whether a or b is NaN, lane by lane; AVX-512 gives a number with a bit for each lane */
 #if TJ_VECTOR_BYTES >= 64
 TJ_INLINE int tj_hw_nans_f32x16(f32x16 a, f32x16 b) { return (uint16_t)__builtin_ia32_cmpps512_mask(a, b, 3, -1, 4); }
