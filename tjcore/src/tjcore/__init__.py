@@ -5,6 +5,7 @@ once for every size (`CompiledGraph`), and call it with NumPy arrays.
 """
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 from typing import TYPE_CHECKING
 
@@ -43,11 +44,14 @@ from .runtime import CompiledGraph
 from .text import read_graph, show_graph
 from .trace import ArraySpec, CacheInfo, Compiled, Jitted, Lowered, compile, grad, jit, value_and_grad, vjp
 
+bool = bool_  # the array API standard's name
+
 if TYPE_CHECKING:  # which follows no `__all__` that is put together
     from .functions.contractions import *  # noqa: F403
     from .functions.creation import *  # noqa: F403
     from .functions.elementwise import *  # noqa: F403
     from .functions.indexing import *  # noqa: F403
+    from .functions.inspection import *  # noqa: F403
     from .functions.manipulation import *  # noqa: F403
     from .functions.products import *  # noqa: F403
     from .functions.statistics import *  # noqa: F403
@@ -85,6 +89,7 @@ __all__ = [  # noqa: PLE0604 - strings, from another module
     "ToolchainError",
     "ToolchainUnavailable",
     "TraceError",
+    "bool",
     "bool_",
     "compile",
     "compile_plan",

@@ -5,6 +5,7 @@ In: a `Contract` and the writer of its kernel. Out: the statements of the kernel
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from .access import Affine
@@ -110,9 +111,7 @@ def _tiled_batch(stmt: Contract) -> bool:
 def _tile(w: KernelWriter, stmt: Contract) -> list[str]:
     """The tile's own rows: first to last, counted through the batch and the product's rows."""
     axes = (*stmt.batches, stmt.rows)[: stmt.tiled]
-    count: Size = 1
-    for axis in axes:
-        count = count * axis.extent
+    count = math.prod(axis.extent for axis in axes)
     lines = [
         "  const tj_team alone = {0, 1, 0, 0, team->support};",
         "  int64_t first, last;",

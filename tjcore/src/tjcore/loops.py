@@ -341,9 +341,7 @@ def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
             if var not in scope:
                 raise fail(stmt, f"i{var} is not in scope")
             last = last + c * (scope[var].extent - 1)
-        count: Size = 1
-        for size in kernel.params[param].shape:
-            count = count * size
+        count = math.prod(kernel.params[param].shape)
         if at_most(last + 1, count) is False or (not deferred and _past(last, count, [scope[var].extent for var, _ in at.terms])):
             raise fail(stmt, f"index {show_affine(at)} reaches {last}, past the {count} elements of {kernel.params[param].name}")
 
