@@ -17,7 +17,7 @@ SETTINGS = pyproject.toml tjcore/pyproject.toml tjbackend_gcc/pyproject.toml tjb
 PYENV_ROOT ?= $(HOME)/.pyenv
 PYTHONS = $(wildcard $(PYENV_ROOT)/versions/3.1[1-3].*/bin/python)
 
-.PHONY: help demo test lint matrix clean
+.PHONY: help demo test lint matrix sanitize clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make test    every test, with each toolchain that is found'
 	@echo 'make lint    ruff, mypy and the import layers'
 	@echo 'make matrix  tox: each Python with each toolchain from wheels, the core alone, a foreign plugin, lint'
+	@echo 'make sanitize  the suite of toolchains under the address and undefined-behaviour sanitizers: half an hour'
 	@echo 'make clean   remove everything that these made'
 
 demo: $(VENV)/demo.stamp
@@ -40,6 +41,9 @@ lint: $(VENV)/dev.stamp
 
 matrix: $(VENV)/dev.stamp
 	$(RUN) -m tox run $(if $(PYTHONS),--discover $(PYTHONS)) $(TOX_ARGS)
+
+sanitize: $(VENV)/dev.stamp
+	$(RUN) -m tox run -e sanitize $(TOX_ARGS)
 
 # A stamp says that what it is named after has been installed since the settings last changed.
 $(VENV)/python.stamp:

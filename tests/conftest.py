@@ -36,4 +36,4 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 pytest_plugins = ["tjcore.conformance.plugin"]
 
 # A distribution of its own, tested as a stranger's would be: installed, through `python -m tjcore.conformance --backend=tcc`.
-collect_ignore = ["plugin_tcc"]
+collect_ignore = ["plugin_tcc", "plugin_sanitize"]

@@ -1,12 +1,14 @@
 """Explaining a graph: its kernels, and its workspace drawn over their schedule, in a terminal and as a file."""
 
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 from tjcore import CallError, CompiledGraph, Dim, input, show_graph
-from tjcore.explain import draw, explain, show_loops
+from tjcore.drawing import draw
+from tjcore.explain import explain, show_loops
 from tjcore.layout import Layout
 from tjcore.program import compile_plan
 from tjcore.questions import Questions
@@ -31,13 +33,45 @@ def drawing(n, **options):
 def test_each_kernel_has_a_row():
     plan = compile_plan(model())
     table = explain(plan)
-    assert len(table.rows) == len(plan.kernels)
+    assert len(table.kernels) == len(plan.kernels)
     text = str(table)
-    assert "matmul" in text and "over (32)" in text and "128*N" in text
+    assert "matmul" in text and "over (32)" in text and "256*N" in text
     at_sizes = str(explain(plan, {"N": 10}))
     assert "at N=10" in at_sizes and "10 x 32 over 32" in at_sizes and "N" not in at_sizes.replace("N=10", "")
-    moved = [int(row[4].replace(",", "")) for row in explain(plan, {"N": 10}).rows]
-    assert moved[0] == (10 * 32 + 32 * 32 + 10 * 32) * 4, "the first product reads x and w and writes a tensor as large as x"
+    first = explain(plan, {"N": 10}).kernels[0]
+    assert first.bytes == (10 * 32 + 32 * 32 + 10 * 32) * 4, "the first product reads x and w and writes a tensor as large as x"
+    assert first.flops == 10 * 32 * (2 * 32 + 1), "multiply-adds, and relu"
+    assert first.intensity == pytest.approx(first.flops / first.bytes, abs=1e-4)
+
+
+def test_each_kernel_says_why_it_is_one():
+    plan = compile_plan(model())
+    text = str(explain(plan))
+    for kernel in plan.kernels:
+        assert kernel.reason and kernel.reason in text
+
+
+def test_operations_are_counted_by_hand_worked_sums():
+    x, w = input("x", (N, 32)), input("w", (32, 5))
+    for outputs, flops in (
+        ([x + x * 2.0], "64*N"),  # a product and a sum for each of 32 N
+        ([x.exp().sum(1)], "64*N"),  # a function and a step of the fold
+        ([(x @ w) * 3.0], "325*N"),  # 5 N elements of 32 multiply-adds each, and one more product
+        ([x.less(0.0).where(x, 1.0)], 0),
+        ([x.cumulative_sum(1)], "32*N"),
+        ([input("s", (4,)) + 1.0], 4),
+    ):
+        (row,) = explain(compile_plan(outputs)).kernels
+        assert row.flops == flops and row.intensity is None, row
+
+
+def test_the_same_as_json():
+    plan = compile_plan(model())
+    for sizes in (None, {"N": 12}):
+        data = json.loads(explain(plan, sizes).json())
+        assert [row["name"] for row in data["kernels"]] == [k.name for k in plan.kernels]
+        assert all(isinstance(row["bytes"], str if sizes is None else int) for row in data["kernels"])
+        assert {"ops", "loops", "reads", "writes", "flops", "intensity", "reason", "chain", "number"} < set(data["kernels"][0])
 
 
 def test_loops_say_what_is_shared_and_what_takes_lanes():
@@ -174,3 +208,14 @@ def test_what_the_command_cannot_do_is_said(arguments, words):
     done = run(*arguments)
     assert done.exit_code != 0 and isinstance(done.exception, SystemExit), "a message, no traceback"
     assert words in done.output
+
+
+def test_each_kernel_says_what_fusing_saved_it_and_why_it_is_in_no_chain():
+    x, w = input("x", (N, 300)), input("w", (300, 300))
+    product, folded = explain(compile_plan([((x * 2) @ w + 1).relu().sum(1)])).kernels
+    assert (product.saved, folded.saved) == ("2400*N", "4800*N"), "x * 2; then what 1 is added to, and its relu, each stored and read"
+    assert (product.apart, folded.apart) == ("", "the product before it packs its right operand once, not for every tile")
+    assert product.flops == "180300*N", "as if each element were packed once"
+    rows = explain(compile_plan([x / x.sum(1).expand_dims(1)])).kernels
+    assert [row.apart for row in rows] == ["", ""] and {row.chain for row in rows} == {0}
+    assert all(row.apart == "fusion is off" for row in explain(compile_plan([x.exp() + x], fuse=False)).kernels[1:])

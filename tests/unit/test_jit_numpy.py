@@ -318,3 +318,30 @@ def test_updates_by_parts():
             tj.jit(ours, backend="reference")(x, np.arange(x.shape[1]) * 1.0), numpys(x, np.arange(x.shape[1]) * 1.0), strict=True
         ):
             np.testing.assert_array_equal(result, expected)
+
+
+def test_powers_of_float64_by_anything():
+    x = np.array([0.0, 0.5, 2.0, 3.0, -2.0, -0.5, 1.0])
+    compare(lambda x: (abs(x) ** 0.3, x**40, x**-41, 2.0**x, np.power(3, x), x**0.3, abs(x) ** np.float64(1.7)), x, rtol=1e-13)
+    compare(lambda x, y: (x**y, y**x, np.float_power(x, 3)), x, np.array([2.0, 3.0, -1.0, 0.0, 3.0, 2.0, 0.5]), rtol=1e-13)
+    compare(lambda x, t: x * (1 - 0.9**t), x, 3.0, rtol=1e-13)
+
+
+def test_lists_beside_traced_arrays():
+    compare(
+        lambda x: (
+            x * [1, 2, 3, 4],
+            np.dot(x, [0.5, 1, 2, 3]),
+            np.maximum(x, [0, 1, 0, 1]),
+            [1, 2, 3, 4] - x,
+            np.einsum("ij,j", x, [1.0, 2, 3, 4]),
+        ),
+        A,
+    )
+
+
+def test_functions_made_of_products():
+    compare(lambda x: (np.cov(x), np.cov(x, rowvar=False, bias=True), np.corrcoef(x), np.cov(x[0]), np.corrcoef(x[0], x[1])), A)
+    compare(lambda x: tuple(np.convolve(x, [1.0, 2.0, 0.5], mode) for mode in ("full", "same", "valid")), V)
+    compare(lambda x, at, y: (np.interp(x, at, y), np.interp(x, at, y, left=-9.0, right=9.0)), 2 * A, np.array([-1.0, 0.0, 0.5, 2.0]), V)
+    compare(lambda x: (np.block([[x, x], [x, 2 * x]]), np.block([x[0], x[1]])), A)

@@ -34,7 +34,7 @@ def listing(module, names, prefix):
     """A line per function: how it is called, and the first sentence of its docstring."""
     for name in sorted(names):
         function = getattr(module, name)
-        if function.__module__.startswith("tjcore"):
+        if callable(function) and function.__module__.startswith("tjcore"):
             arguments = ", ".join(
                 p.name if p.default is p.empty else f"{p.name}={p.default}" for p in inspect.signature(function).parameters.values()
             )

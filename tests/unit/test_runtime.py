@@ -202,3 +202,22 @@ def test_one_process_may_hold_many_graphs(compile):
     a = reals(2, 2)
     assert all((f(x=a)[0] == a * 2).all() for f in graphs) and all((f(d=np.ones(2))[0] == 3).all() for f in others)
     assert all(f.compilations == 1 for f in graphs)
+
+
+def test_temporaries_without_a_byte_have_addresses_too(compile):
+    """An entry looks all addresses up, also those of temporaries that are empty at these sizes."""
+    if compile.free:
+        pytest.skip("evaluates, and has no temporaries")
+    n = Dim("N", 0, 64)
+    v = input("x", (n, 4))
+    f = CompiledGraph([(v.sum(0) + v).exp() + (v @ v.T).sum(1).expand_dims(1)], backend=compile.backend)
+    given: list[int] = []
+
+    def spy(function, table, buffers, sizes, threads):
+        given.append(len(buffers))
+        return run(function, table, buffers, sizes, threads)
+
+    run = f._entry._pool_run
+    f._entry._pool_run = spy
+    f.run_with_bindings({}, x=np.ones((0, 4), np.float32))
+    assert given == [len(f.plan.program.buffers)]

@@ -5,8 +5,13 @@ once for every size (`CompiledGraph`), and call it with NumPy arrays.
 """
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 from typing import TYPE_CHECKING
+
+from .interpreter import require_main
+
+require_main()
 
 from . import errors, functions, nn
 from .dims import Dim, SizeExpr
@@ -33,17 +38,20 @@ from .options import configure, setting, settings
 from .pools import release_memory
 from .prepared import PreparedCall
 from .program import Kernel, Plan, compile_plan
-from .questions import MemoryFormulas, MemoryReport
+from .questions import CallMemory, MemoryFormulas, MemoryReport
 from .reference import evaluate_graph
-from .runtime import CallMemory, CompiledGraph
+from .runtime import CompiledGraph
 from .text import read_graph, show_graph
 from .trace import ArraySpec, CacheInfo, Compiled, Jitted, Lowered, compile, grad, jit, value_and_grad, vjp
+
+bool = bool_  # the array API standard's name
 
 if TYPE_CHECKING:  # which follows no `__all__` that is put together
     from .functions.contractions import *  # noqa: F403
     from .functions.creation import *  # noqa: F403
     from .functions.elementwise import *  # noqa: F403
     from .functions.indexing import *  # noqa: F403
+    from .functions.inspection import *  # noqa: F403
     from .functions.manipulation import *  # noqa: F403
     from .functions.products import *  # noqa: F403
     from .functions.statistics import *  # noqa: F403
@@ -81,6 +89,7 @@ __all__ = [  # noqa: PLE0604 - strings, from another module
     "ToolchainError",
     "ToolchainUnavailable",
     "TraceError",
+    "bool",
     "bool_",
     "compile",
     "compile_plan",

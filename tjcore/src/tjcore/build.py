@@ -48,7 +48,7 @@ class Built:
         self.source = unit.text
         self.suffix = unit.suffix
         self.entry = NativeEntry(library.function(ENTRY), support)
-        self._library = library  # keeps the code loaded
+        self.library = library  # keeps the code loaded
 
 
 def build(program: Program, options: Options) -> Built:

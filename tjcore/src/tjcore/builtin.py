@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import __version__, child
-from .c_entry import ENTRY
+from .c_entry import ENTRY, PROFILE
 from .dims import evaluate
 from .errors import CompileError, LoadError
 from .hookspecs import hookimpl
@@ -55,7 +55,7 @@ def tensorjit_toolchains() -> Iterable[Toolchain]:
 def tensorjit_render(program: Program, toolchain: Toolchain) -> SourceUnit:
     if toolchain.dialect is None:
         return SourceUnit("graph", program.graph, suffix=".txt")
-    return SourceUnit("graph", render_program(program, toolchain.dialect), exports=(ENTRY,))
+    return SourceUnit("graph", render_program(program, toolchain.dialect), exports=(ENTRY, PROFILE) if program.profiled else (ENTRY,))
 
 
 @hookimpl(trylast=True)

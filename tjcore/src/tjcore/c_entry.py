@@ -6,6 +6,7 @@ of written steps are slow to compile and nothing to read: then a table says who 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ from .c_contract import contract_dims
 from .c_scalars import literal
 from .dims import Dim, Size, symbols, to_c
 from .loops import Chain, Contract, Kernel, Program, walk
-from .ops import Shape
 from .toolchain import Dialect
 
 ENTRY = "tj_graph"
+PROFILE = "tj_profile"
+"""Of a profiled program: what each step of the last call took."""
 MAX_WRITTEN_STEPS = 64
 """A program of more steps than this gets a table of them."""
 
@@ -67,7 +69,27 @@ def entry(lifted: Lifted, dialect: Dialect, names: dict[Dim, str]) -> str:
     head += [f"  const int64_t {names[d]} = dims[{i}];" for i, d in enumerate(program.dims)]
     head += [f"  (void){names[d]};" for d in program.dims] or ["  (void)dims;"]
     before, lines = (writer.table if len(steps) > MAX_WRITTEN_STEPS else writer.written)(steps)
+    if program.profiled:
+        before.append(_CLOCK.format(steps=max(len(steps), 1), export=export, name=PROFILE))
     return "\n".join([*writer.constants(), *writer.chains, *before, *head, *lines, "}"]) + "\n"
+
+
+_CLOCK = """\
+/* What each step took, in nanoseconds: from the end of the one before until the whole team is through. */
+#include <time.h>
+static int64_t spent[{steps}], since;
+static void mark(const tj_team *team, int64_t step) {{
+  struct timespec at;
+  if (team->index != 0) return;
+  timespec_get(&at, TIME_UTC);
+  const int64_t now = (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+  if (step >= 0) spent[step] = now - since;
+  since = now;
+}}
+{export}void {name}(int64_t *into) {{
+  for (int i = 0; i < {steps}; i++) into[i] = spent[i];
+}}
+"""
 
 
 class _EntryWriter:
@@ -152,7 +174,7 @@ class _EntryWriter:
         written = [places[i] for k, places in links for i, p in enumerate(kernels[k].params) if p.written and places[i] not in work]
         sizes = {i: (_bytes(self.program, k, p, depth)) for k, places in links for p, i in enumerate(places)}
         whole = {i: _bytes(self.program, k, p, 0) for k, places in links for p, i in enumerate(places)}
-        rows = self._c(_product(next(p for p in kernels[links[0][0]].params if p.written).shape[:depth]))
+        rows = self._c(math.prod(next(p for p in kernels[links[0][0]].params if p.written).shape[:depth]))
         limits = f"{chain.tile}, {chain.least}"
         grain = kernels[links[0][0]].grain
         parameters = ["const tj_team *team", "void *const *given", *(f"int64_t {self.names[d]}" for d in dims)]
@@ -186,16 +208,18 @@ class _EntryWriter:
 
     # ------------------------------------------------------------ the entry's body
     def written(self, steps: Sequence[_Step]) -> tuple[list[str], list[str]]:
-        lines: list[str] = []
+        lines: list[str] = ["  mark(team, -1);"] if self.program.profiled else []
         for i, step in enumerate(steps):
             function = self.functions[step.function]
             pointers = [self._pointer(b) for b in step.buffers]
             if function.chain:
                 pointers = [f"(void *const[]){{{', '.join(pointers)}}}"]
-            if i:
+            if i and not self.program.profiled:
                 lines.append("  tj_wait(team);")
             arguments = ", ".join(["team", *pointers, *(self.names[d] for d in function.dims)])
             lines.append(f"  {function.name}({arguments}); /* {step.note} */")
+            if self.program.profiled:
+                lines += ["  tj_wait(team);", f"  mark(team, {i});"]
         return [], lines
 
     def _given(self, count: int) -> list[str]:
@@ -222,11 +246,13 @@ class _EntryWriter:
             *rows,
             "};",
         ]
-        lines = [
+        profiled = self.program.profiled
+        lines = ["  mark(team, -1);"] if profiled else []
+        lines += [
             f"  for (int step = 0; step < {len(rows)}; step++) {{",
             f"    void *given[{width - 1}];",
             *self._given(width - 1),
-            "    if (step) tj_wait(team);",
+            *([] if profiled else ["    if (step) tj_wait(team);"]),
             "    switch (steps[step][0]) {",
         ]
         for i in sorted({step.function for step in steps}):
@@ -234,17 +260,11 @@ class _EntryWriter:
             pointers = ["given"] if function.chain else [f"given[{p}]" for p in range(function.count)]
             arguments = ", ".join(["team", *pointers, *(self.names[d] for d in function.dims)])
             lines.append(f"      case {i}: {function.name}({arguments}); break;")
-        return before, [*lines, "    }", "  }"]
+        marks = ["    tj_wait(team);", "    mark(team, step);"] if profiled else []
+        return before, [*lines, "    }", *marks, "  }"]
 
 
 def _bytes(program: Program, kernel: int, param: int, depth: int) -> Size:
     """Bytes of a row: of what lies behind the leading `depth` axes."""
     p = program.kernels[kernel].params[param]
-    return _product(p.shape[depth:]) * p.dtype.itemsize
-
-
-def _product(shape: Shape) -> Size:
-    count: Size = 1
-    for size in shape:
-        count = count * size
-    return count
+    return math.prod(p.shape[depth:], start=p.dtype.itemsize)

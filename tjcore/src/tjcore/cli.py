@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from . import __version__, cpu, demo, explain, options
+from . import __version__, cpu, demo, drawing, explain, options
 from .build import open_disk_cache
 from .errors import GraphError, TensorJitError
 from .graph import Expr
@@ -49,6 +49,7 @@ def demo_command(backend: str | None) -> None:
 
 @main.command("explain")
 @click.argument("graph")
+@click.option("--json", "as_json", is_flag=True, help="The kernels as JSON.")
 @click.option("--memory", is_flag=True, help="Draw the workspace over the kernels' schedule.")
 @click.option("--svg", type=click.Path(dir_okay=False, writable=True), help="Write the drawing to this file.")
 @click.option("--size", "sizes", multiple=True, metavar="NAME=SIZE", help="The size of a symbol; its upper bound where none is given.")
@@ -58,6 +59,7 @@ def demo_command(backend: str | None) -> None:
 @click.option("--threads", type=int, default=None, help="Threads of a call: scratch is there once for each.")
 def explain_command(
     graph: str,
+    as_json: bool,
     memory: bool,
     svg: str | None,
     sizes: Sequence[str],
@@ -77,18 +79,19 @@ def explain_command(
     questions = Questions(layout, plan.symbols, chosen.max_bytes)
     given = questions.complete("explain", {d.name: d.upper for d in plan.symbols} | dict(map(_size, sizes)))
     if not memory and svg is None:
-        click.echo(str(explain.explain(plan, given if sizes else None)))
+        explanation = explain.explain(plan, given if sizes else None)
+        click.echo(explanation.json() if as_json else str(explanation))
         return
-    drawing = explain.draw(plan, layout, questions, given)
+    picture = drawing.draw(plan, layout, questions, given)
     if svg is not None:
-        Path(svg).write_text(drawing.svg(), encoding="utf-8")
+        Path(svg).write_text(picture.svg(), encoding="utf-8")
         click.echo(f"written to {svg}")
     if memory:
         if plan.symbols:
             click.echo(f"{questions.formulas()}\n")
         if len(sizes) < len(plan.symbols):
             click.echo("sizes that were not given are at their upper bounds\n")
-        click.echo(drawing.text(_colour if sys.stdout.isatty() and "NO_COLOR" not in os.environ else lambda text, _: text))
+        click.echo(picture.text(_colour if sys.stdout.isatty() and "NO_COLOR" not in os.environ else lambda text, _: text))
 
 
 def _size(text: str) -> tuple[str, int]:

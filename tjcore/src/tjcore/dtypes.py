@@ -37,8 +37,30 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    def __eq__(self, other: object) -> bool:
+        """Equal to NumPy's names for it as well, so that `x.dtype == numpy.float32` says what it says."""
+        if self is other or isinstance(other, DType):
+            return self is other
+        return isinstance(other, (np.dtype, type)) and _BY_NUMPY.get(_numpys(other)) is self
+
+    def __hash__(self) -> int:
+        return hash(self.numpy)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """By this name NumPy finds the type, as in `numpy.zeros(3, tjcore.float32)`."""
+        return self.numpy
+
     def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)
+
+
+def _numpys(value: Any) -> Any:
+    """NumPy's dtype for one of its names, None where there is none."""
+    try:
+        return np.dtype(value)
+    except TypeError:
+        return None
 
 
 def _declare(short: str, c: str, kind: Kind, numpy: str, storage: bool = False) -> DType:

@@ -1,64 +1,127 @@
-"""What a compiled graph does, for people: its kernels with their loops and bytes, and its workspace drawn over the kernels' schedule.
+"""What a compiled graph does, for people: its kernels with their ops, loops, bytes and operations, and why each is a kernel of its own.
 
-In: a plan, its layout, and sizes. Out: text, and SVG for the drawing. Nothing is built or run: no toolchain is needed.
+In: a plan, and sizes or none. Out: text, and data for JSON. Nothing is built or run: no toolchain is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
-from .dims import Size, evaluate, total
-from .layout import Layout, Placement, count_of
+from .counts import moved_bytes, operations
+from .dims import Size, evaluate
 from .loops import Contract, Fold, Loop, Scan, Stmt
 from .program import Kernel, Plan
-from .questions import MemoryReport, Questions
 
-ROWS = 16
-"""Lines of text that the workspace is high."""
-COLUMNS = 96
-"""Columns that the kernels take at most; several share one where there are more."""
 INLINED = ("constant", "size", "broadcast_to", "expand_dims", "squeeze")
 """Ops that cost nothing, left out where kernels are named by their ops."""
-PALETTE = ("#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#86bcb6")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRow:
+    """One run of a kernel. Figures are numbers where sizes are known, formulas in the dims otherwise (`counts.py` says what counts)."""
+
+    number: int
+    name: str
+    chain: int | None
+    """Kernels of one chain run tile by tile, and what passes between them stays in the cache."""
+    ops: tuple[str, ...]
+    loops: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    bytes: int | str
+    flops: int | str
+    intensity: float | None
+    """Operations per byte; None where sizes are not known, or no byte moves."""
+    reason: str
+    """Why it is a kernel of its own, and not part of the one that reads its result."""
+    saved: int | str
+    """Bytes that fusing saved it: what it computes on its way, had that been stored and read."""
+    apart: str
+    """Why it is not in the chain of the kernel before it in the graph's order; empty where it is, and for the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The kernels of a plan: one row each. `str()` of it is the table."""
+    """The kernels of a plan: one row each. `str()` of it is a table, `json()` the same for programs."""
 
     title: str
-    rows: tuple[tuple[str, str, str, str, str], ...]
+    kernels: tuple[KernelRow, ...]
 
     def __str__(self) -> str:
-        head = ("kernel", "ops", "loops", "reads -> writes", "bytes")
-        table = [head, *self.rows]
-        widths = [min(max(len(row[i]) for row in table), 60) for i in range(4)]
+        table = [("kernel", "ops", "loops", "reads -> writes", "bytes", "flops", "flop/byte" if any(_intense(self)) else "")]
+        for row in self.kernels:
+            name = f"{row.number} {row.name}" + (f" chain {row.chain}" if row.chain is not None else "")
+            flow = f"{', '.join(row.reads) or 'nothing'} -> {', '.join(row.writes)}"
+            intensity = "" if row.intensity is None else f"{row.intensity:.2f}"
+            table.append((name, " ".join(row.ops) or "copy", row.loops, flow, _figure(row.bytes), _figure(row.flops), intensity))
+        widths = [min(max(len(cells[i]) for cells in table), 60) for i in range(6)]
         lines = [self.title]
-        for row in table:
-            cells = [_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=False)]
-            lines.append("  " + "  ".join([*cells, row[4]]).rstrip())
+        for cells in table:
+            shown = [shortened(cell, width).ljust(width) for cell, width in zip(cells, widths, strict=False)]
+            lines.append("  " + "  ".join([*shown, cells[6]]).rstrip())
+        lines += ["why each is a kernel of its own"]
+        lines += [f"  {row.number} {row.name}: {row.reason}" for row in self.kernels]
+        saved = [f"  {row.number} {row.name}: {_figure(row.saved)}" for row in self.kernels if row.saved not in (0, "0")]
+        apart = [f"  {row.number} {row.name}: {row.apart}" for row in self.kernels if row.apart]
+        lines += ["bytes that were not moved, by fusing", *saved] if saved else []
+        lines += ["why a kernel is in no chain with the one before it", *apart] if apart else []
         return "\n".join(lines)
+
+    def json(self) -> str:
+        """The rows as JSON text: an object with `title` and `kernels`, whose keys are the fields of `KernelRow`."""
+        return json.dumps(asdict(self), indent=2)
+
+
+def _intense(explanation: Explanation) -> list[bool]:
+    return [row.intensity is not None for row in explanation.kernels]
+
+
+def _figure(value: int | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
 
 
 def explain(plan: Plan, sizes: Mapping[str, int] | None = None) -> Explanation:
-    """Kernel by kernel, in the order they run: the ops, the loops, where tensors come from and go, and how many bytes they are (for `sizes`, or as
-    formulas)."""
-    kernels = plan.kernels
+    """Kernel by kernel, in the order they run: the ops, the loops, where tensors come from and go, bytes and operations (for `sizes`, or as formulas)."""
     chains = {at: i for i, chain in enumerate(plan.program.chains) for at in range(chain.first, chain.last + 1)}
     rows = []
-    for at, kernel in enumerate(kernels):
-        moved = total([count_of(p.shape) * p.dtype.itemsize for p in kernel.loops.params])
-        flow = f"{', '.join(kernel.reads) or 'nothing'} -> {', '.join(kernel.writes)}"
-        name = f"{at} {kernel.name}" + (f" chain {chains[at]}" if at in chains else "")
-        rows.append((name, ops_of(kernel), show_loops(kernel.loops.body, sizes), flow, _size(moved, sizes)))
-    words = f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}, {len(plan.program.kernels)} functions"
+    for at, kernel in enumerate(plan.kernels):
+        moved, flops = (_known(size, sizes) for size in (moved_bytes(kernel.loops), operations(kernel.loops.body)))
+        intensity = round(flops / moved, 4) if isinstance(moved, int) and isinstance(flops, int) and moved and sizes is not None else None
+        loops = show_loops(kernel.loops.body, sizes)
+        row = KernelRow(
+            at,
+            kernel.name,
+            chains.get(at),
+            computing(kernel),
+            loops,
+            kernel.reads,
+            kernel.writes,
+            moved,
+            flops,
+            intensity,
+            kernel.reason,
+            _known(kernel.saved, sizes),
+            kernel.apart,
+        )
+        rows.append(row)
+    words = f"{len(rows)} kernel{'s' * (len(rows) != 1)}, {len(plan.program.kernels)} functions"
     return Explanation(words + (f", at {show_sizes(sizes)}" if sizes else ""), tuple(rows))
 
 
-def ops_of(kernel: Kernel) -> str:
+def _known(size: Size, sizes: Mapping[str, int] | None) -> int | str:
+    return evaluate(size, sizes or {}) if sizes is not None or isinstance(size, int) else str(size)
+
+
+def computing(kernel: Kernel) -> tuple[str, ...]:
     """The ops of a kernel that compute something."""
-    return " ".join(op for op in kernel.ops if op not in INLINED) or "copy"
+    return tuple(op for op in kernel.ops if op not in INLINED)
+
+
+def ops_of(kernel: Kernel) -> str:
+    """The same in words."""
+    return " ".join(computing(kernel)) or "copy"
 
 
 def show_sizes(sizes: Mapping[str, int]) -> str:
@@ -89,176 +152,5 @@ def _size(size: Size, sizes: Mapping[str, int] | None) -> str:
     return str(size) if sizes is None else f"{evaluate(size, sizes):,}"
 
 
-def _cut(text: str, width: int) -> str:
+def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
-
-
-# ------------------------------------------------------------------------------------------------------------ the drawing
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A temporary in the drawing: bytes from `low` to `high`, kernels `first` to `last`. A chain's kernels share one moment."""
-
-    name: str
-    low: int
-    high: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A workspace over the schedule: where each temporary lies and while which kernels run, with the lower bound."""
-
-    report: MemoryReport
-    kernels: tuple[str, ...]
-    boxes: tuple[Box, ...]
-    live: tuple[int, ...]
-    """Bytes alive at each kernel."""
-    lent: tuple[tuple[str, int], ...]
-    """Memory that was lent to temporaries, and to how many: outputs not yet written, donated inputs."""
-
-    def text(self, colour: Callable[[str, int], str] = lambda text, _: text) -> str:
-        """The drawing in characters. `colour` puts a terminal's codes around a piece of text, by the number of its temporary."""
-        return _Text(self, colour).text()
-
-    def svg(self) -> str:
-        """The drawing as an SVG file."""
-        return _svg(self)
-
-
-def draw(plan: Plan, layout: Layout, questions: Questions, sizes: Mapping[str, int]) -> Drawing:
-    """The workspace for these sizes."""
-    report = questions.report(sizes)
-    placement: Placement = layout.place([report.bindings[name] for name in layout.order])
-    spans = {b.name: (b.first, b.last) for b in layout.memory.buffers}
-    boxes = tuple(Box(a.name, a.offset, a.offset + a.nbytes, *spans[a.name]) for a in placement.allocations)
-    live = tuple(sum(b.high - b.low for b in boxes if b.first <= at <= b.last) for at in range(len(plan.kernels)))
-    kernels = tuple(f"{at} {kernel.name} {ops_of(kernel)}" for at, kernel in enumerate(plan.kernels))
-    return Drawing(report, kernels, boxes, live, tuple(_lent(plan)))
-
-
-def _lent(plan: Plan) -> list[tuple[str, int]]:
-    """Memory of outputs and donated inputs, and how many temporaries lived in it beside the output it holds at the end."""
-    counts: dict[str, int] = {}
-    for kernel in plan.kernels:
-        for name in kernel.writes:
-            counts[name] = counts.get(name, 0) + 1
-    ends = {plan.inputs[i].arg for i in plan.aliases.values()}
-    lent = {b.name: counts.get(b.name, 0) - (b.kind == "output" or b.name in ends) for b in plan.program.buffers if b.kind != "temporary"}
-    return [(name, count) for name, count in lent.items() if count > 0]
-
-
-class _Text:
-    def __init__(self, drawing: Drawing, colour: Callable[[str, int], str]) -> None:
-        self.d = drawing
-        self.colour = colour
-        self.count = max(len(drawing.kernels), 1)
-        self.per_column = -(-self.count // COLUMNS)
-        self.columns = -(-self.count // self.per_column)
-        self.wide = max(1, min(6, COLUMNS // self.columns))
-
-    def text(self) -> str:
-        d = self.d
-        lines = [str(d.report)]
-        if d.boxes and d.report.temporary_bytes:
-            lines += ["", *self.picture(), "", *self.table()]
-        if d.lent:
-            lines += ["", *(f"  {name} lends its memory to {count} temporar{'y' if count == 1 else 'ies'}" for name, count in d.lent)]
-        lines += ["", "  kernels", *(f"    {_cut(name, 90)}" for name in d.kernels)]
-        return "\n".join(lines)
-
-    def picture(self) -> list[str]:
-        d = self.d
-        arena = d.report.temporary_bytes
-        rows = min(ROWS, max(1, arena // 64))
-        lines = []
-        for row in reversed(range(rows)):
-            low, high = arena * row // rows, arena * (row + 1) // rows
-            cells = [self.cell(column, low, high) for column in range(self.columns)]
-            bound = "- lower bound" if low < d.report.lower_bound <= high else ""
-            lines.append(f"  {high:>14,} |{''.join(cells)}| {bound}".rstrip())
-        step = max(1, -(-4 // self.wide))  # a number every few columns
-        numbers = "".join(str(c * self.per_column).ljust(self.wide * step) for c in range(0, self.columns, step))
-        return [
-            *lines,
-            f"  {0:>14} +{'-' * (self.columns * self.wide)}+",
-            f"  {'kernel':>14}  {numbers[: self.columns * self.wide]}".rstrip(),
-        ]
-
-    def cell(self, column: int, low: int, high: int) -> str:
-        """What is in a band of the workspace while some kernels run: the temporary that takes most of it."""
-        first, last = column * self.per_column, (column + 1) * self.per_column - 1
-        best, most = None, 0
-        for i, box in enumerate(self.d.boxes):
-            share = min(box.high, high) - max(box.low, low)
-            if box.first <= last and first <= box.last and share > most:
-                best, most = i, share
-        if best is None:
-            return " " * self.wide
-        return self.colour(letter(best) * self.wide, best)
-
-    def table(self) -> list[str]:
-        lines = [f"  {'':2}{'temporary':<12}{'from':>14}{'bytes':>14}   kernels"]
-        for i, box in sorted(enumerate(self.d.boxes), key=lambda pair: (pair[1].low, pair[1].first)):
-            name = self.colour(letter(i), i)
-            lines.append(f"  {name} {box.name:<12}{box.low:>14,}{box.high - box.low:>14,}   {box.first} to {box.last}")
-        return lines
-
-
-def letter(number: int) -> str:
-    """A temporary's letter; they repeat after 52."""
-    return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 52]
-
-
-def escape(text: str) -> str:
-    """Text as XML takes it. (The library's function brings all the names of HTML along.)"""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _svg(d: Drawing) -> str:
-    width, height, left, top, foot = 960, 420, 110, 64, 70
-    count, arena = max(len(d.kernels), 1), max(d.report.temporary_bytes, 1)
-    step = (width - left - 20) / count
-
-    def x(kernel: float) -> float:
-        return round(left + kernel * step, 2)
-
-    def y(nbytes: int) -> float:
-        return round(top + height - height * nbytes / arena, 2)
-
-    where = show_sizes(d.report.bindings) or "every call"
-    title = f"workspace of {d.report.temporary_bytes:,} bytes at {where}"
-    note = f"lower bound {d.report.lower_bound:,}, without reuse {d.report.unreused_temporary_bytes:,}"
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top + height + foot}" font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="{left}" y="24" font-size="15">{escape(title)}</text>',
-        f'<text x="{left}" y="44" fill="#555">{escape(note)}</text>',
-    ]
-    for i, box in enumerate(d.boxes):
-        at, up = x(box.first), y(box.high)
-        wide, tall = round(x(box.last + 1) - at, 2), round(y(box.low) - up, 2)
-        about = f"{box.name}: {box.high - box.low:,} bytes at {box.low:,}, kernels {box.first} to {box.last}"
-        fill = PALETTE[i % len(PALETTE)]
-        out.append(f'<rect x="{at}" y="{up}" width="{wide}" height="{tall}" fill="{fill}" fill-opacity="0.85" stroke="white">')
-        out.append(f"<title>{escape(about)}</title></rect>")
-        if wide > 7 * len(box.name) + 6 and tall > 13:
-            out.append(f'<text x="{at + 4}" y="{up + 13}" fill="white">{escape(box.name)}</text>')
-    marks = sorted({0, d.report.temporary_bytes // 2, d.report.temporary_bytes})
-    out += [f'<text x="{left - 8}" y="{y(nbytes) + 4}" text-anchor="end">{nbytes:,}</text>' for nbytes in marks]
-    bound = y(d.report.lower_bound)
-    out.append(f'<line x1="{left}" x2="{x(count)}" y1="{bound}" y2="{bound}" stroke="black" stroke-dasharray="6 4"/>')
-    out.append(f'<text x="{x(count)}" y="{bound - 4}" text-anchor="end">lower bound</text>')
-    steps = " ".join(f"{x(at)},{y(n)} {x(at + 1)},{y(n)}" for at, n in enumerate(d.live))
-    out.append(f'<polyline points="{steps}" fill="none" stroke="black" stroke-width="1.5"><title>bytes alive</title></polyline>')
-    out.append(f'<line x1="{left}" x2="{x(count)}" y1="{y(0)}" y2="{y(0)}" stroke="#888"/>')
-    for at in range(0, count, max(1, -(-count // 40))):
-        about = escape(d.kernels[at]) if d.kernels else ""
-        out.append(f'<text x="{x(at + 0.5)}" y="{top + height + 18}" text-anchor="middle">{at}<title>{about}</title></text>')
-    out.append(
-        f'<text x="{left}" y="{top + height + 44}" fill="#555">kernels, in the order they run; the black line is what is alive</text>'
-    )
-    return "\n".join([*out, "</svg>"]) + "\n"

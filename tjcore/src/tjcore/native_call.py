@@ -37,6 +37,8 @@ class NativeEntry:
             base = FFI.from_buffer(workspace)
             start = -int(FFI.cast("uintptr_t", base)) % ALIGNMENT
             pointers += [base + (start + place) for place in places]
+        else:
+            pointers += [FFI.NULL] * len(places)  # empty, so nothing is read there; but the entry looks the addresses up
         buffers = FFI.new("void *[]", pointers or 1)
         sizes = FFI.new("int64_t[]", list(dims) or 1)
         if self._pool_run is not None:

@@ -23,6 +23,19 @@ CONTRIBUTORS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class CallMemory:
+    """What the memory of one call was. Bytes; `temporary_bytes` is the arena, `unreused_temporary_bytes` what it would be without sharing."""
+
+    temporary_bytes: int
+    unreused_temporary_bytes: int
+    output_bytes: int
+    input_bytes: int
+    allocations: tuple[Allocation, ...]
+    bindings: Mapping[str, int]
+    kernel_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Share:
     """A tensor and the bytes it takes."""
 

@@ -10,8 +10,7 @@ import ctypes
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,36 +18,27 @@ from numpy.typing import NDArray
 from .build import Built, build
 from .dims import Constraint
 from .direct import OUT, Direct, Prepared, Record, maker
+from .drawing import Drawing, draw
 from .dump import dump_plan, dump_source
 from .errors import CallError
-from .explain import Drawing, Explanation, draw, explain
+from .explain import Explanation, explain
 from .graph import Expr, held
 from .guards import Guards, check_donated, check_out
 from .layout import Layout, Placement
-from .memory import ALIGNMENT, Allocation
+from .memory import ALIGNMENT
 from .options import Options, setting
 from .pools import WORKSPACES, release_memory
 from .prepared import PreparedCall
 from .program import Plan, compile_plan
-from .questions import MemoryFormulas, MemoryReport, Questions
+from .questions import CallMemory, MemoryFormulas, MemoryReport, Questions
 from .traversal import check_outputs, toposort
 from .work import Work
 
+if TYPE_CHECKING:
+    from .profile import Profile
+
 REMEMBERED_SIZES = 1024
 """Of how many sizes an object remembers shapes and offsets; the oldest are forgotten."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallMemory:
-    """What the memory of one call was. Bytes; `temporary_bytes` is the arena, `unreused_temporary_bytes` what it would be without sharing."""
-
-    temporary_bytes: int
-    unreused_temporary_bytes: int
-    output_bytes: int
-    input_bytes: int
-    allocations: tuple[Allocation, ...]
-    bindings: Mapping[str, int]
-    kernel_count: int
 
 
 class _Sized:
@@ -64,6 +54,9 @@ class _Sized:
         self.makers = [maker(n) for n in nbytes]
         self.workspace = placement.temporary_bytes
         self.record: Record | None = None
+
+
+Graph = TypeVar("Graph", bound="CompiledGraph")
 
 
 class CompiledGraph:
@@ -113,7 +106,7 @@ class CompiledGraph:
         self._work = Work(self.plan.program)
         self._questions = Questions(self._layout, self.plan.symbols, self.options.max_bytes)
         dump_plan(self.plan, self._layout, self.options.fuse)
-        self._built: Built = build(self.plan.program, self.options)
+        self._built: Built = self._build()
         dump_source(self.plan, self.options.fuse, self._built.source, self.backend, self._built.suffix)
         self._entry = self._built.entry
         self._dtypes = [node.dtype.numpy for node in self.plan.outputs]
@@ -123,6 +116,9 @@ class CompiledGraph:
         self._last: tuple[int, ...] | None = None
         self._state = self._direct()
         self._call = None if self._state is None or self.options.fill is not None else self._state.call
+
+    def _build(self) -> Built:
+        return build(self.plan.program, self.options)
 
     def _direct(self) -> Direct | None:
         plan = self.plan
@@ -139,7 +135,7 @@ class CompiledGraph:
         return Direct(self._entry, inputs, outputs, temporaries, len(plan.symbols))
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self._outputs, self.options, self.plan.constraints)
+        return rebuild, (CompiledGraph, self._outputs, self.options, self.plan.constraints)
 
     def __repr__(self) -> str:
         inputs = ", ".join(node.arg for node in self.plan.inputs)
@@ -216,6 +212,12 @@ class CompiledGraph:
     def draw_memory(self, **dims: int) -> Drawing:
         """The workspace over the kernels' schedule for these sizes: `.text()` for a terminal, `.svg()` for a file."""
         return draw(self.plan, self._layout, self._questions, dims)
+
+    def profile(self, /, *, repeat: int = 10, **arrays: Any) -> Profile:
+        """Where the time of a call with these inputs goes: each step's time, bytes and operations. Print it (`profile.py` has the fields)."""
+        from .profile import profile  # above this room, and needed by few
+
+        return profile(self, repeat=repeat, **arrays)
 
     # ------------------------------------------------------------ calls
     def __call__(self, /, **arrays: Any) -> tuple[NDArray[Any], ...]:
@@ -378,8 +380,9 @@ def _sizes_text(bindings: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in bindings.items()) or "its fixed sizes"
 
 
-def _rebuild(outputs: Sequence[Expr], options: Options, constraints: Sequence[Constraint] = ()) -> CompiledGraph:
-    return CompiledGraph(
+def rebuild(kind: type[Graph], outputs: Sequence[Expr], options: Options, constraints: Sequence[Constraint]) -> Graph:
+    """A graph as a pickle keeps it."""
+    return kind(
         outputs,
         fuse=options.fuse,
         max_bytes=options.max_bytes,

@@ -6,6 +6,7 @@ graph is built is checked at the call.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,33 @@ class Shaping:
 
     def _node(self, op: str, arg: Any) -> Expr:
         raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Size:
+        """How many elements it has."""
+        return count(self.shape)
+
+    @property
+    def mT(self) -> Expr:
+        """The last two axes exchanged."""
+        return self.swapaxes(-1, -2)
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        if device != "cpu":
+            raise GraphError(f"to_device: there is the device 'cpu' only, got {shown(device)}")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The package itself, which is a namespace of the array API standard (docs/array-api.md)."""
+        return sys.modules[__package__]
 
     def astype(self, dtype: Any) -> Expr:
         raise NotImplementedError
@@ -177,14 +205,14 @@ def _sliced(x: Any, axis: int, part: slice) -> Expr:
         at: Size = int(value) if isinstance(value, (int, np.integer)) else value
         return maximum(size + at, low) if _negative(at, "the bound") else minimum(at, high)
 
-    if step == 1 and part.stop is not None and _is_size(part.stop) and _negative(part.stop, "the bound"):
-        from_front = part.start is None or (_is_size(part.start) and not _negative(part.start, "the bound"))
-        if from_front:  # x[a:-b], x[:-b] and x[a:] of one a + b have one length, written alike
-            front, back = (int(k) if isinstance(k, np.integer) else k for k in (part.start or 0, part.stop))
-            return x.slice_axis(axis, minimum(front, size), size - minimum(size, front - back), 1)  # type: ignore[no-any-return]
-    if step == 1 and part.stop is None and part.start is not None and _is_size(part.start) and _negative(part.start, "the bound"):
-        last = minimum(int(-part.start) if isinstance(part.start, np.integer) else -part.start, size)  # x[-b:] has the length of x[:b]
-        return x.slice_axis(axis, size - last, last, 1)  # type: ignore[no-any-return]
+    # Equal lengths are written alike: those of x[a:-b], x[:-c] and x[c:] where a + b is c, and those of x[-b:] and x[:b].
+    front, back = (int(k) if isinstance(k, np.integer) else k for k in (part.start, part.stop))
+    before, behind = (None if not _is_size(k) else "behind" if _negative(k, "the bound") else "before" for k in (front, back))
+    if step == 1 and behind == "behind" and (front is None or before == "before"):
+        return x.slice_axis(axis, minimum(front or 0, size), size - minimum(size, (front or 0) - back), 1)  # type: ignore[no-any-return]
+    if step == 1 and back is None and before is not None:
+        length = size - minimum(front, size) if before == "before" else minimum(-front, size)
+        return x if length == size else x.slice_axis(axis, size - length, length, 1)  # type: ignore[no-any-return]
     if step > 0:
         start = bound(part.start, 0, 0, size)
         length = maximum((bound(part.stop, size, 0, size) - start + (step - 1)) // step, 0)

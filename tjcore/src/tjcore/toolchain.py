@@ -37,6 +37,7 @@ FFI.cdef(
     const tj_support *tj_support_table(void);
     typedef struct tj_contract tj_contract;
     typedef void tj_contract_function(const tj_team *team, const tj_contract *contract);
+    void tj_profile(int64_t *into);
     void tj_support_lend(int32_t type, tj_contract_function *product);
     tj_contract_function tj_contract_f32, tj_contract_f64, tj_contract_i32, tj_contract_i64;
     void *dlopen(const char *path, int flags);

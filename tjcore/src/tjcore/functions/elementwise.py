@@ -224,8 +224,20 @@ erf = _unary("erf", "erf", "the error function")
 erfc = _unary("erfc", "erfc", "1 - erf(x), exact where that is near 0 (float32 only)")
 
 
-def astype(x: Expr, dtype: Any, /) -> Expr:
+def conj(x: Expr, /) -> Expr:
+    """The complex conjugate, which of a real number is itself."""
+    return operand("conj", x)
+
+
+def real(x: Expr, /) -> Expr:
+    """The real part, which of a real number is itself."""
+    return operand("real", x)
+
+
+def astype(x: Expr, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Expr:
     """The same values as another type; floats go to integers towards zero, and what does not fit gives the smallest integer."""
+    if device not in (None, "cpu"):
+        raise GraphError(f"astype: device must be 'cpu' or None, got {shown(device)}")
     return operand("astype", x).astype(as_dtype(dtype))
 
 
@@ -240,5 +252,5 @@ __all__ = [
     "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "isnan", "isfinite", "isinf", "signbit", "logical_and",
     "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "bitwise_left_shift",
     "bitwise_right_shift", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "sqrt", "rsqrt", "cbrt", "sin", "cos",
-    "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "astype", "stop_gradient",
+    "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "conj", "real", "astype", "stop_gradient",
 ]  # fmt: skip

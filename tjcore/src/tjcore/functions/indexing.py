@@ -7,15 +7,17 @@ from typing import Any
 from .. import dtypes
 from ..dims import Dim, Size, SizeExpr, maximum
 from ..errors import GraphError, shown
-from ..graph import Expr, apply, number, size_of
+from ..graph import Expr, apply, number, reduce, size_of
 from ..ops import broadcast_shapes, check_axis, check_shape, show_shape
+from .creation import check_device
 from .elementwise import operand
 
 WHOLE = (int, Dim, SizeExpr)
 
 
-def arange(start: Any, /, stop: Any = None, step: int = 1, *, dtype: Any = None) -> Expr:
+def arange(start: Any, /, stop: Any = None, step: int = 1, *, dtype: Any = None, device: Any = None) -> Expr:
     """start, start + step, ... before stop, which are sizes: int64, if no other dtype is named."""
+    check_device("arange", device)
     first, end = (0, start) if stop is None else (start, stop)
     if not isinstance(first, WHOLE) or not isinstance(end, WHOLE) or not isinstance(step, int) or step == 0:
         raise GraphError(f"arange: bounds must be ints or sizes and the step an int other than 0, got {shown((first, end, step))}")
@@ -26,9 +28,11 @@ def arange(start: Any, /, stop: Any = None, step: int = 1, *, dtype: Any = None)
     return values.astype(dtypes.int64 if dtype is None else dtype)
 
 
-def linspace(start: float, stop: float, /, num: Size, *, dtype: Any = dtypes.float64, endpoint: bool = True) -> Expr:
-    """`num` numbers from start to stop, evenly apart: start + i * (stop - start) / (num - 1)."""
-    kind = dtypes.as_dtype(dtype)
+def linspace(start: float, stop: float, /, num: Size, *, dtype: Any = None, device: Any = None, endpoint: bool = True) -> Expr:
+    """`num` numbers from start to stop, evenly apart: start + i * (stop - start) / (num - 1), computed in float64; float32, if no other dtype is
+    named."""
+    check_device("linspace", device)
+    kind = dtypes.as_dtype(dtypes.float32 if dtype is None else dtype)
     places = apply("iota", (), num).astype(dtypes.float64)
     steps = size_of(maximum(num - 1 if endpoint else num, 1), dtypes.float64)
     values = places * (number(float(stop) - float(start), dtypes.float64) / steps) + float(start)
@@ -43,9 +47,10 @@ def _apart(rows: Size, columns: Size) -> Expr:
     return apply("iota", (), columns).expand_dims(0) - apply("iota", (), rows).expand_dims(1)
 
 
-def eye(n_rows: Size, n_cols: Size | None = None, /, *, k: int = 0, dtype: Any = dtypes.float32) -> Expr:
-    """1 on the diagonal that lies k right of the main one, 0 elsewhere."""
-    return _apart(n_rows, n_rows if n_cols is None else n_cols).equal(k).astype(dtype)
+def eye(n_rows: Size, n_cols: Size | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Expr:
+    """1 on the diagonal that lies k right of the main one, 0 elsewhere; float32, if no other dtype is named."""
+    check_device("eye", device)
+    return _apart(n_rows, n_rows if n_cols is None else n_cols).equal(k).astype(dtypes.float32 if dtype is None else dtype)
 
 
 def _triangle(name: str, x: Expr) -> Expr:
@@ -93,6 +98,18 @@ def take_along_axis(x: Expr, indices: Expr, /, *, axis: int = -1) -> Expr:
     return apply("take_along_axis", (wide[0], wide[1]), at)
 
 
+def searchsorted(x1: Expr, x2: Expr, /, *, side: str = "left", sorter: Expr | None = None) -> Expr:
+    """Where each of x2 belongs in the sorted vector x1, as int64. Every element is compared with every other, so this is for short vectors."""
+    if side not in ("left", "right"):
+        raise GraphError(f"searchsorted: side must be 'left' or 'right', got {shown(side)}")
+    if operand("searchsorted", x1).rank != 1:
+        raise GraphError(f"searchsorted: expected a vector of sorted elements, got shape {show_shape(x1.shape)}")
+    ordered = x1 if sorter is None else take(x1, sorter, axis=0)
+    wanted = operand("searchsorted", x2).expand_dims(-1)
+    before = ordered < wanted if side == "left" else ordered <= wanted
+    return reduce("sum", before, -1)
+
+
 def meshgrid(*arrays: Expr, indexing: str = "xy") -> list[Expr]:
     """Each vector along an axis of its own, in the shape of all."""
     if indexing not in ("xy", "ij"):
@@ -108,5 +125,5 @@ def meshgrid(*arrays: Expr, indexing: str = "xy") -> list[Expr]:
 
 
 __all__ = [
-    "arange", "linspace", "eye", "tril", "triu", "one_hot", "take", "take_along_axis", "meshgrid",
+    "arange", "linspace", "eye", "tril", "triu", "one_hot", "take", "take_along_axis", "searchsorted", "meshgrid",
 ]  # fmt: skip

@@ -15,9 +15,11 @@ from .. import dtypes
 from ..dtypes import DType
 from ..errors import GraphError
 from ..graph import Expr, reduce, size_of
-from ..ops import check_axes, show_shape
+from ..ops import check_axes, check_axis, show_shape
 from ..shaping import Axes
+from .creation import zeros
 from .elementwise import operand, stop_gradient
+from .manipulation import concat
 
 
 def _typed(name: str, x: Expr, dtype: Any) -> Expr:
@@ -71,6 +73,17 @@ def all(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> Expr:
     return ~any(~operand("all", x).astype(dtypes.bool_), axis=axis, keepdims=keepdims)
 
 
+def diff(x: Expr, /, *, axis: int = -1, n: int = 1, prepend: Expr | None = None, append: Expr | None = None) -> Expr:
+    """The differences of neighbours along an axis, n times; `prepend` and `append` are joined to x first."""
+    parts = [part for part in (prepend, operand("diff", x), append) if part is not None]
+    at = check_axis("diff", axis, x.rank)
+    out = concat(parts, axis=at) if len(parts) > 1 else x
+    for _ in range(n):
+        ahead, behind = [(slice(None),) * at + (part,) for part in (slice(1, None), slice(None, -1))]
+        out = out[ahead].not_equal(out[behind]) if out.dtype is dtypes.bool_ else out[ahead] - out[behind]
+    return out
+
+
 def _kept(x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr:
     if keepdims:
         for at in axes:
@@ -83,11 +96,16 @@ def count_nonzero(x: Expr, /, *, axis: Axes = None, keepdims: bool = False) -> E
     return reduce("sum", operand("count_nonzero", x).astype(dtypes.bool_), axis, keepdims)
 
 
-def cumulative_sum(x: Expr, /, *, axis: int | None = None, dtype: Any = None) -> Expr:
-    """The sums up to each element along an axis (which a vector need not name), added in order; of integers and bools in int64, as NumPy does."""
+def cumulative_sum(x: Expr, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Expr:
+    """The sums up to each element along an axis (which a vector need not name), added in order; of integers and bools in int64, as NumPy does.
+    `include_initial` puts a 0 in front."""
     if axis is None and operand("cumulative_sum", x).rank != 1:
         raise GraphError(f"cumulative_sum: axis may only be left out for a vector, got shape {show_shape(x.shape)}")
-    return _as(_typed("cumulative_sum", x, dtype).cumulative_sum(0 if axis is None else axis), dtype)
+    at = check_axis("cumulative_sum", 0 if axis is None else axis, operand("cumulative_sum", x).rank)
+    sums = _as(_typed("cumulative_sum", x, dtype).cumulative_sum(at), dtype)
+    if not include_initial:
+        return sums
+    return concat([zeros((*sums.shape[:at], 1, *sums.shape[at + 1 :]), dtype=sums.dtype), sums], axis=at)
 
 
 def _floats(name: str, x: Expr) -> Expr:
@@ -155,5 +173,5 @@ def norm(x: Expr, /, *, axis: Axes = None, keepdims: bool = False, ord: float | 
 
 
 __all__ = [
-    "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero", "cumulative_sum", "mean", "var", "std", "logsumexp", "norm",
+    "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero", "cumulative_sum", "diff", "mean", "var", "std", "logsumexp", "norm",
 ]  # fmt: skip

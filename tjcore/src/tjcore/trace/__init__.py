@@ -4,7 +4,7 @@ In: functions written for NumPy, or for the array API. Out: functions that run c
 that stand for arrays (`tracer.py`); what it does with them is its graph.
 """
 
-from . import numpy_shapes  # noqa: F401 - it registers what it has
+from . import numpy_products, numpy_shapes  # noqa: F401 - they register what they have
 from .arguments import ArraySpec
 from .derivatives import grad, value_and_grad, vjp
 from .jitted import CacheInfo, Jitted, compile, jit

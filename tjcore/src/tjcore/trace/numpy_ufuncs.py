@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import functions, nn
-from ..dtypes import float64
+from .. import dtypes, functions, nn
 from ..functions import creation
 from ..functions import elementwise as ew
-from ..graph import Expr
-from ..lifting import lifted
+from ..graph import Expr, number
+from ..lifting import first_carrier, lifted
 from . import refusals
 from .context import Trace
 
@@ -115,15 +114,20 @@ def _bools_to(logical: Callable[..., Any], function: Callable[..., Any]) -> Call
 
 
 def power(a: Any, b: Any) -> Any:
-    """Powers of float64 by multiples of a half, of which there is no function yet, as products and roots."""
-    if isinstance(a, Expr) and a.dtype.kind != "float" and isinstance(b, float):
-        a = a.astype(float64)
-    twice = 2 * b if isinstance(b, (int, float)) else 0.5  # which is no multiple
-    if not isinstance(a, Expr) or a.dtype is not float64 or not float(twice).is_integer() or abs(twice) > 64 or b in (1, 2, 0.5, -1):
+    """`a ** b`. For float64, of which there is no function yet: by multiples of a half products and roots, else exp(b * log(a))."""
+    numbers = [x for x in (a, b) if not isinstance(x, Expr)]
+    if dtypes.result([x.dtype for x in (a, b) if isinstance(x, Expr)], numbers) is not dtypes.float64 or (
+        isinstance(a, Expr) and b in (1, 2)
+    ):
         return ew.pow(a, b)
+    a = a.astype(dtypes.float64) if isinstance(a, Expr) else number(float(a), dtypes.float64)
+    if isinstance(b, Expr):
+        return _power_of_elements(a, b.astype(dtypes.float64))
     if b == 0:
         return creation.ones_like(a)
-    whole, half = divmod(int(abs(twice)), 2)
+    if not float(2 * b).is_integer() or abs(b) > 32:
+        return _power_of_elements(a, float(b)) if float(b).is_integer() else ew.exp(ew.multiply(ew.log(a), b))
+    whole, half = divmod(int(abs(2 * b)), 2)
     square = a
     result: Any = a.sqrt() if half else None
     while whole:
@@ -132,6 +136,15 @@ def power(a: Any, b: Any) -> Any:
         whole //= 2
         square = square * square if whole else square
     return result if b > 0 else 1 / result
+
+
+def _power_of_elements(a: Expr, b: Any) -> Expr:
+    """By magnitude and sign: NaN for negative a and fractions, 1 for b = 0."""
+    b = b if isinstance(b, Expr) else number(b, dtypes.float64)
+    size = ew.exp(b * ew.log(abs(a)))
+    odd = ew.equal(ew.remainder(b, 2.0), 1.0)
+    signed = ew.where(ew.less(a, 0.0), ew.where(ew.equal(ew.floor(b), b), ew.where(odd, -size, size), math.nan), size)
+    return ew.where(ew.equal(b, 0.0), 1.0, signed)
 
 
 def _bool(value: Any) -> bool:
@@ -202,6 +215,7 @@ REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", 
 
 def call_ufunc(trace: Trace, ufunc: np.ufunc, method: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
     named = {name: v for name, v in named.items() if v is not None and name not in ("casting", "order", "subok")}
+    inputs = [np.asarray(x) if isinstance(x, list) and first_carrier(x) is None else x for x in inputs]
     what = f"numpy.{ufunc.__name__}"
     if "out" in named:
         raise trace.refuse(f"{what}: {refusals.OUT.format(what=what)}")

@@ -17,6 +17,7 @@ from .. import functions
 from ..dtypes import as_dtype
 from ..errors import shown
 from ..graph import Expr, matmul, number
+from ..lifting import first_carrier
 from ..ops import show_shape
 from . import refusals
 from .context import Trace, Traced
@@ -151,6 +152,10 @@ class Tracer(ArrayOperators, Traced):
 
     # ------------------------------------------------------------ operators
     def _operate(self, name: str, other: Any, swapped: bool = False) -> Any:
+        if isinstance(other, list) and first_carrier(other) is None:
+            other = np.asarray(other)
+        if isinstance(other, complex):
+            raise self.run.refuse(f"{name}: {other!r} is a complex number, and there are none here; write real and imaginary parts")
         if not isinstance(other, (Traced, Expr, int, float, np.ndarray, np.number, np.bool_)):
             return NotImplemented
         operands = (other, self) if swapped else (self, other)
