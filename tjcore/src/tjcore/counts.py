@@ -34,7 +34,7 @@ def operations(body: Sequence[Stmt]) -> Size:
                 elements = math.prod(axis.extent for axis in (*stmt.batches, stmt.rows, stmt.cols))
                 parts.append(elements * (2 * stmt.inner.extent + operations(stmt.body)))
                 for operand, axis in ((stmt.a, stmt.rows), (stmt.b, stmt.cols)):  # as if each element were packed once
-                    packed = count_of(tuple(a.extent for a in (*stmt.batches, axis, stmt.inner)))
+                    packed = math.prod(tuple(a.extent for a in (*stmt.batches, axis, stmt.inner)))
                     parts.append(packed * operations(operand.body))
     return total(parts)
 
