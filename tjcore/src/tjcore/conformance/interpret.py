@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tjcore import numerics
 from tjcore.access import Affine
 from tjcore.dims import Size, evaluate
-from tjcore.loops import Const, Contract, Fold, Kernel, Let, Load, Loop, Scan, SizeOf, Stmt, Store
+from tjcore.loops import Const, Contract, Fold, Kernel, Let, Load, Loop, Operand, Scan, SizeOf, Stmt, Store
 from tjcore.ops import OPS
 
 _FOLDS: Mapping[str, str] = {"add": "sum", "mul": "prod", "max": "max", "min": "min", "argmax": "argmax", "argmin": "argmin"}
@@ -87,11 +87,12 @@ class _Run:
         around, inner = (*stmt.batches, stmt.rows, stmt.cols), self.size(stmt.inner.extent)
         for at in itertools.product(*(range(self.size(axis.extent)) for axis in around)):
             here = {**loop, **{axis.var: i for axis, i in zip(around, at, strict=True)}}
-            a = [self.operand(stmt.a.param, stmt.a.at, {**here, stmt.inner.var: k}) for k in range(inner)]
-            b = [self.operand(stmt.b.param, stmt.b.at, {**here, stmt.inner.var: k}) for k in range(inner)]
+            a, b = ([self.operand(o, {**here, stmt.inner.var: k}, regs) for k in range(inner)] for o in (stmt.a, stmt.b))
             dtype = stmt.dtype.numpy
             value = numerics.product(np.array(a, dtype).reshape(1, inner), np.array(b, dtype).reshape(inner, 1))[0, 0]
             self.run(stmt.body, here, {**regs, stmt.reg: value})
 
-    def operand(self, param: int, at: Affine, loop: Mapping[int, int]) -> Any:
-        return self.buffers[param][self.place(param, at, loop)]
+    def operand(self, operand: Operand, loop: Mapping[int, int], regs: Mapping[int, Any]) -> Any:
+        if operand.body:
+            return self.run(operand.body, loop, regs)[operand.value]
+        return self.buffers[operand.param][self.place(operand.param, operand.at, loop)]
