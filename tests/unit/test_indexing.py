@@ -56,7 +56,8 @@ def test_against_numpy(backend, fuse):
 def test_linspace_and_a_causal_softmax(backend):
     causal = (tj.arange(N) <= tj.arange(N).expand_dims(1)).where(X @ X.T, -1e9)
     compiled = CompiledGraph(
-        [tj.linspace(1, 5, M, dtype=tj.float64), nn.softmax(causal), tj.linspace(0, 1, M, endpoint=False, dtype=tj.float32)], backend=backend
+        [tj.linspace(1, 5, M, dtype=tj.float64), nn.softmax(causal), tj.linspace(0, 1, M, endpoint=False, dtype=tj.float32)],
+        backend=backend,
     )
     for n, m in ((1, 1), (70, 50), (17, 3), (2, 0)):
         x = np.random.default_rng(n).standard_normal((n, m)).astype(np.float32)
