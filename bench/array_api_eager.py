@@ -144,7 +144,7 @@ def computed(function: Any, *arguments: Any, **named: Any) -> Any:
     def program(*arrays: Any) -> Any:
         return function(*(p(arrays) for p in places), **{n: p(arrays) for n, p in names.items()})
 
-    return _wrapped(tj.jit(program, backend=BACKEND)(*given))
+    return _wrapped(tj.jit(program, dims="fixed", backend=BACKEND)(*given))
 
 
 def _lifted(function: Any) -> Any:
