@@ -115,7 +115,7 @@ def test_refusals():
         lambda: tj.take(X, X, axis=0): "indices must be int32 or int64, got float32",
         lambda: tj.take(X, W, axis=2): "axis 2 is out of range",
         lambda: tj.take_along_axis(X, W): "one rank",
-        lambda: tj.arange(1.5): "arange: bounds must be ints or sizes",
+        lambda: tj.arange(N, 1.5): "arange: bounds must be ints or sizes",
         lambda: tj.tril(W): "at least two axes",
     }.items():
         with pytest.raises(GraphError, match=message):
