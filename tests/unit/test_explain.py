@@ -35,7 +35,7 @@ def test_each_kernel_has_a_row():
     table = explain(plan)
     assert len(table.kernels) == len(plan.kernels)
     text = str(table)
-    assert "matmul" in text and "over (32)" in text and "128*N" in text
+    assert "matmul" in text and "over (32)" in text and "256*N" in text
     at_sizes = str(explain(plan, {"N": 10}))
     assert "at N=10" in at_sizes and "10 x 32 over 32" in at_sizes and "N" not in at_sizes.replace("N=10", "")
     first = explain(plan, {"N": 10}).kernels[0]
@@ -208,3 +208,14 @@ def test_what_the_command_cannot_do_is_said(arguments, words):
     done = run(*arguments)
     assert done.exit_code != 0 and isinstance(done.exception, SystemExit), "a message, no traceback"
     assert words in done.output
+
+
+def test_each_kernel_says_what_fusing_saved_it_and_why_it_is_in_no_chain():
+    x, w = input("x", (N, 300)), input("w", (300, 300))
+    product, folded = explain(compile_plan([((x * 2) @ w + 1).relu().sum(1)])).kernels
+    assert (product.saved, folded.saved) == ("2400*N", "4800*N"), "x * 2; then what 1 is added to, and its relu, each stored and read"
+    assert (product.apart, folded.apart) == ("", "the product before it packs its right operand once, not for every tile")
+    assert product.flops == "180300*N", "as if each element were packed once"
+    rows = explain(compile_plan([x / x.sum(1).expand_dims(1)])).kernels
+    assert [row.apart for row in rows] == ["", ""] and {row.chain for row in rows} == {0}
+    assert all(row.apart == "fusion is off" for row in explain(compile_plan([x.exp() + x], fuse=False)).kernels[1:])

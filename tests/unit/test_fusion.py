@@ -26,6 +26,8 @@ def count(*outputs):
 
 
 ONE = {
+    "computed operands of a product": (a * 2) @ (b + 1),
+    "a constant for a product": constant(1).broadcast_to((N, N)) @ a,
     "a chain": ((x + y) * x - 3).relu(),
     "a diamond": (x + y) * (x - y) + (x + y),
     "views between": ((x + v).T * 2).T.expand_dims(0),
@@ -47,7 +49,6 @@ MORE = {
     "two sums": ((x.sum(1) + y.sum(1),), 2),
     "a sum of sums": ((x.sum(1).sum(0),), 2),
     "two products": (((a @ b) @ a,), 2),
-    "computed operands of a product": (((a * 2) @ (b + 1),), 3),
     "views of operands of a product": ((a.T @ b.T,), 1),
     "a product that is summed": (((a @ b).sum(0),), 2),
     "an output inside": ((x + y, (x + y) * 2), 2),
@@ -55,7 +56,6 @@ MORE = {
     "one output twice": ((x + y, x + y), 1),
     "an input as an output": ((x,), 1),
     "softmax": (((x - x.max(1).expand_dims(1)).exp() / (x - x.max(1).expand_dims(1)).exp().sum(1).expand_dims(1),), 4),
-    "a constant for a product": ((constant(1).broadcast_to((N, N)) @ a,), 2),
 }
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from tjcore import Dim, compile_plan, float64, input
-from tjcore.layout import Layout, count_of
+from tjcore.layout import Layout
 from tjcore.loops import TILE_BYTES
 from tjcore.memory import Temporary, verify_plan
 
@@ -82,10 +82,6 @@ def test_lifetimes_reach_from_the_first_writer_to_the_last_reader():
     buffers = plan.program.buffers
     spans = {buffers[i].name: span for i, span in plan.lifetimes().items() if not buffers[i].per_thread}
     assert spans == {"t0": (0, 2), "t1": (1, 2)}
-
-
-def test_the_number_of_elements():
-    assert count_of(()) == 1 and count_of((2, 3)) == 6 and count_of((N, 2, M)) == 2 * N * M and count_of((0, N)) == 0
 
 
 def test_what_needs_no_memory_takes_none():

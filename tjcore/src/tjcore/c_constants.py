@@ -71,7 +71,10 @@ def _loads(body: Sequence[Stmt], param: dict[DType, int], slots: dict[DType, Ite
     for stmt in body:
         if isinstance(stmt, Const):
             yield Load(stmt.reg, stmt.dtype, param[stmt.dtype], Affine((), next(slots[stmt.dtype])))
-        elif isinstance(stmt, (Loop, Fold, Contract)):
+        elif isinstance(stmt, Contract):
+            a, b = (replace(o, body=tuple(_loads(o.body, param, slots))) for o in (stmt.a, stmt.b))
+            yield replace(stmt, a=a, b=b, body=tuple(_loads(stmt.body, param, slots)))
+        elif isinstance(stmt, (Loop, Fold)):
             yield replace(stmt, body=tuple(_loads(stmt.body, param, slots)))
         else:
             yield stmt

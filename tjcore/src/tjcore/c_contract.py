@@ -5,14 +5,19 @@ In: a `Contract` and the writer of its kernel. Out: the statements of the kernel
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from .access import Affine
 from .dims import Dim, Size, symbols
-from .loops import Axis, Contract, plain_store
+from .loops import Axis, Contract, Operand, plain_store
 
 if TYPE_CHECKING:
     from .c_body import KernelWriter, Needs
+
+
+_BLOCK = "void *user, int64_t batch, int64_t row, int64_t rows, int64_t col, int64_t cols"
+"""What a callback is told of the block it works on."""
 
 
 def contract(w: KernelWriter, stmt: Contract) -> list[str]:
@@ -27,22 +32,32 @@ def contract(w: KernelWriter, stmt: Contract) -> list[str]:
         "n": w.size(stmt.cols.extent),
         "k": w.size(stmt.inner.extent),
         "batch": w.size(batch.extent) if batch else "1",
-        "a": _address(w, stmt, a.param, a.at),
-        "a_row": w.size(a.at.coefficient(stmt.rows.var)),
-        "a_col": w.size(a.at.coefficient(stmt.inner.var)),
-        "b": _address(w, stmt, b.param, b.at),
-        "b_row": w.size(b.at.coefficient(stmt.inner.var)),
-        "b_col": w.size(b.at.coefficient(stmt.cols.var)),
     }
-    if batch:
-        fields |= {"a_batch": w.size(a.at.coefficient(batch.var)), "b_batch": w.size(b.at.coefficient(batch.var))}
+    for letter, operand, row, col in (("a", a, stmt.rows, stmt.inner), ("b", b, stmt.inner, stmt.cols)):
+        if operand.body:
+            continue
+        fields |= {
+            letter: _address(w, stmt, operand.param, operand.at),
+            f"{letter}_row": w.size(operand.at.coefficient(row.var)),
+            f"{letter}_col": w.size(operand.at.coefficient(col.var)),
+        }
+        if batch:
+            fields[f"{letter}_batch"] = w.size(operand.at.coefficient(batch.var))
     given: list[str] = []
-    if plain is None:
-        needs = _epilogue_needs(w, stmt)
-        _epilogue(w, stmt, needs)
+    if plain is None or a.body or b.body:
+        needs = _callback_needs(w, stmt)
         values = [*w.give(needs), *([f"from{stmt.rows.var}"] if _rows_by_tile(stmt) else [])]
+        _given(w, stmt, needs)
         given.append(f"struct {name}_given given = {{{', '.join(values) or '0'}}};")
-        fields |= {"epilogue": f"{name}_epilogue", "user": "&given"}
+        fields["user"] = "&given"
+        for letter, operand, row, col in (("a", a, stmt.rows, stmt.inner), ("b", b, stmt.inner, stmt.cols)):
+            if operand.body:
+                by_columns = _packs_by_columns(operand, row, col)
+                _pack(w, stmt, needs, letter, (col, row) if by_columns else (row, col), by_columns)
+                fields |= {f"pack_{letter}": f"{name}_pack_{letter}", f"pack_{letter}_by_columns": str(int(by_columns))}
+    if plain is None:
+        _epilogue(w, stmt, needs)
+        fields["epilogue"] = f"{name}_epilogue"
     else:
         fields |= {"c": _address(w, stmt, plain.param, plain.at), "c_row": w.size(plain.at.coefficient(stmt.rows.var))}
         if batch:
@@ -64,14 +79,16 @@ def contract(w: KernelWriter, stmt: Contract) -> list[str]:
 def contract_dims(w: KernelWriter, stmt: Contract) -> set[Dim]:
     """The symbols in the product's extents, its operands' strides and what follows it."""
     sizes: list[Size] = [axis.extent for axis in (*stmt.batches, stmt.rows, stmt.cols, stmt.inner)]
-    for at in (stmt.a.at, stmt.b.at):
+    for at in (*stmt.a.accesses, *stmt.b.accesses):
         sizes += [at.offset, *(c for _, c in at.terms)]
-    return {d for size in sizes for d in symbols(size)} | set(_epilogue_needs(w, stmt).dims)
+    return {d for size in sizes for d in symbols(size)} | set(_callback_needs(w, stmt).dims)
 
 
-def _epilogue_needs(w: KernelWriter, stmt: Contract) -> Needs:
+def _callback_needs(w: KernelWriter, stmt: Contract) -> Needs:
+    """What the epilogue and the packing of operands must be given: one struct for all."""
     _, batch = _loops(stmt)
-    needs = w.needs(stmt.body, {stmt.rows.var, stmt.cols.var, *([batch.var] if batch else [])})
+    own = {stmt.rows.var, stmt.cols.var, stmt.inner.var, *([batch.var] if batch else [])}
+    needs = w.needs((*stmt.a.body, *stmt.b.body, *(stmt.body if plain_store(stmt) is None else ())), own)
     needs.regs.clear()  # the product itself is the only register from outside
     return needs
 
@@ -94,9 +111,7 @@ def _tiled_batch(stmt: Contract) -> bool:
 def _tile(w: KernelWriter, stmt: Contract) -> list[str]:
     """The tile's own rows: first to last, counted through the batch and the product's rows."""
     axes = (*stmt.batches, stmt.rows)[: stmt.tiled]
-    count: Size = 1
-    for axis in axes:
-        count = count * axis.extent
+    count = math.prod(axis.extent for axis in axes)
     lines = [
         "  const tj_team alone = {0, 1, 0, 0, team->support};",
         "  int64_t first, last;",
@@ -134,23 +149,76 @@ def _address(w: KernelWriter, stmt: Contract, param: int, at: Affine) -> str:
     return name + moved
 
 
-def _epilogue(w: KernelWriter, stmt: Contract, needs: Needs) -> None:
-    name, c = w.kernel.name, stmt.dtype.c
-    i, j = f"i{stmt.rows.var}", f"i{stmt.cols.var}"
-    declared, given = w.declare(needs), w.give(needs)
+def _given(w: KernelWriter, stmt: Contract, needs: Needs) -> None:
+    name, declared = w.kernel.name, w.declare(needs)
     fields = [f"{d.replace(w.dialect.restrict + ' ', '')};" for d in declared]
     fields += ["int64_t from;"] if _rows_by_tile(stmt) else []
     fields = fields or ["int none;"]
-    _, batch = _loops(stmt)
     w.functions.append("\n".join([f"struct {name}_given {{", *(f"  {f}" for f in fields), "};"]))
-    head = f"static void {name}_epilogue(void *user, int64_t batch, int64_t row, int64_t rows, int64_t col, int64_t cols, void *tile, int64_t stride)"
+
+
+def _unpacked(w: KernelWriter, stmt: Contract, needs: Needs, rows: bool) -> list[str]:
+    """The first lines of a callback: what it was given, by name. `rows`: it counts the product's rows."""
+    _, batch = _loops(stmt)
+    declared = [(d, g, d.split()[-1].lstrip("*")) for d, g in zip(w.declare(needs), w.give(needs), strict=True)]
+    return [
+        f"  const struct {w.kernel.name}_given *given = user;",
+        *(f"  {d} = given->{g};" for d, g, _ in declared),
+        "".join(["  (void)batch, (void)given", *(f", (void){name}" for _, _, name in declared), ";"]),
+        *(["  row += given->from;"] if rows and _rows_by_tile(stmt) else []),
+        *([f"  const int64_t i{batch.var} = batch;", f"  (void)i{batch.var};"] if batch else []),
+    ]
+
+
+def _packs_by_columns(operand: Operand, row: Axis, col: Axis) -> bool:
+    """Whether what the operand reads lies along its columns rather than along its rows."""
+
+    def along(axis: Axis) -> int:
+        return sum(at.coefficient(axis.var) == 1 for at in operand.accesses)
+
+    return along(row) > along(col)
+
+
+def _pack(w: KernelWriter, stmt: Contract, needs: Needs, letter: str, axes: tuple[Axis, Axis], by_columns: bool) -> None:
+    """The callback that computes a block of an operand, `axes` from outside in: a loop, and lanes inside."""
+    name, c, operand = w.kernel.name, stmt.dtype.c, stmt.a if letter == "a" else stmt.b
+    outer, inner = axes
+    i, j = f"i{outer.var}", f"i{inner.var}"
+    (first, count), (start, width) = (("col", "cols"), ("row", "rows")) if by_columns else (("row", "rows"), ("col", "cols"))
     lines = [
-        head + " {",
-        f"  const struct {name}_given *given = user;",
-        *(f"  {d} = given->{g};" for d, g in zip(declared, given, strict=True)),
-        "  (void)batch, (void)given;",
-        *(["  row += given->from;"] if _rows_by_tile(stmt) else []),
-        *([f"  const int64_t i{batch.var} = batch;"] if batch else []),
+        f"static void {name}_pack_{letter}({_BLOCK}, void *block, int64_t stride) {{",
+        *_unpacked(w, stmt, needs, letter == "a"),
+        f"  for (int64_t {i} = {first}; {i} < {first} + {count}; {i}++) {{",
+        f"    {c} *const to = ({c} *)block + ({i} - {first}) * stride - {start};",
+        f"    int64_t {j} = {start};",
+    ]
+    if w.lanes > 1:
+        known: set[int] = set()
+        body = w.vector_body(operand.body, inner.var, "      ", known)
+        v = w.vtype(operand.value)
+        lines += [
+            f"    for (; {j} + {w.lanes} <= {start} + {width}; {j} += {w.lanes}) {{",
+            *body,
+            f"      tj_store_{v}(to + {j}, {w.vector(operand.value, known)});",
+            "    }",
+        ]
+    lines += [
+        f"    for (; {j} < {start} + {width}; {j}++) {{",
+        *w.scalar_body(operand.body, "      "),
+        f"      to[{j}] = {w.scalar(operand.value)};",
+        "    }",
+        "  }",
+        "}",
+    ]
+    w.functions.append("\n".join(lines))
+
+
+def _epilogue(w: KernelWriter, stmt: Contract, needs: Needs) -> None:
+    name, c = w.kernel.name, stmt.dtype.c
+    i, j = f"i{stmt.rows.var}", f"i{stmt.cols.var}"
+    lines = [
+        f"static void {name}_epilogue({_BLOCK}, void *tile, int64_t stride) {{",
+        *_unpacked(w, stmt, needs, True),
         f"  for (int64_t {i} = row; {i} < row + rows; {i}++) {{",
         f"    const {c} *const at = (const {c} *)tile + ({i} - row) * stride - col;",
     ]

@@ -6,6 +6,7 @@ of written steps are slow to compile and nothing to read: then a table says who 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from .c_contract import contract_dims
 from .c_scalars import literal
 from .dims import Dim, Size, symbols, to_c
 from .loops import Chain, Contract, Kernel, Program, walk
-from .ops import Shape
 from .toolchain import Dialect
 
 ENTRY = "tj_graph"
@@ -174,7 +174,7 @@ class _EntryWriter:
         written = [places[i] for k, places in links for i, p in enumerate(kernels[k].params) if p.written and places[i] not in work]
         sizes = {i: (_bytes(self.program, k, p, depth)) for k, places in links for p, i in enumerate(places)}
         whole = {i: _bytes(self.program, k, p, 0) for k, places in links for p, i in enumerate(places)}
-        rows = self._c(_product(next(p for p in kernels[links[0][0]].params if p.written).shape[:depth]))
+        rows = self._c(math.prod(next(p for p in kernels[links[0][0]].params if p.written).shape[:depth]))
         limits = f"{chain.tile}, {chain.least}"
         grain = kernels[links[0][0]].grain
         parameters = ["const tj_team *team", "void *const *given", *(f"int64_t {self.names[d]}" for d in dims)]
@@ -267,11 +267,4 @@ class _EntryWriter:
 def _bytes(program: Program, kernel: int, param: int, depth: int) -> Size:
     """Bytes of a row: of what lies behind the leading `depth` axes."""
     p = program.kernels[kernel].params[param]
-    return _product(p.shape[depth:]) * p.dtype.itemsize
-
-
-def _product(shape: Shape) -> Size:
-    count: Size = 1
-    for size in shape:
-        count = count * size
-    return count
+    return math.prod(p.shape[depth:], start=p.dtype.itemsize)

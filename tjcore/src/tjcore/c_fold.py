@@ -226,15 +226,17 @@ def rows_loop(w: KernelWriter, stmt: Loop, first: str, last: str, pad: str) -> l
     """Folds whose lanes run across columns: rows are taken one after another, a strip of columns at a time."""
     var = stmt.axis.var
     i, inner = f"i{var}", pad + "  "
+    folds = [fold for s in stmt.body if isinstance(s, Fold) for fold in (s, _valued(w, s))]
+    columns = f"TJ_FOLD_COLUMNS({max((fold.dtype for fold in folds), key=lambda dtype: dtype.itemsize).c})"
     out = [
-        f"{pad}for (int64_t strip = {first}; strip < {last}; strip += TJ_FOLD_COLUMNS) {{",
-        f"{inner}const int64_t width = {last} - strip < TJ_FOLD_COLUMNS ? {last} - strip : TJ_FOLD_COLUMNS;",
+        f"{pad}for (int64_t strip = {first}; strip < {last}; strip += {columns}) {{",
+        f"{inner}const int64_t width = {last} - strip < {columns} ? {last} - strip : {columns};",
     ]
     loads: list[str] = []
     rest: list[Stmt] = []
     for s in stmt.body:
         if isinstance(s, Fold):
-            out.append(f"{inner}{s.dtype.c} row{s.reg}[TJ_FOLD_COLUMNS];")
+            out.append(f"{inner}{s.dtype.c} row{s.reg}[{columns}];")
             out.append(f"{inner}{_fold_rows(w, s, var, f'row{s.reg}')};")
             loads.append(f"{inner}  const {s.dtype.c} r{s.reg} = row{s.reg}[{i} - strip];")
         else:
@@ -282,33 +284,38 @@ def _fold_rows(w: KernelWriter, fold: Fold, var: int, result: str) -> str:
     lines = [
         f"static void {call(name, *parameters)} {{",
         f"  const int64_t count = {w.size(fold.axis.extent)};",
-        f"  {c} lane[{lanes}][TJ_FOLD_COLUMNS];",
+        f"  {c} lane[{lanes} / TJ_FOLD_GROUPS][TJ_FOLD_COLUMNS({c})], group[TJ_FOLD_GROUPS][TJ_FOLD_COLUMNS({c})];",
         f"  tj_rows_{suffix} tree;",
         "  tree.count = tree.top = 0;",
         f"  for (int64_t first = 0; first < count; first += {block}) {{",
         f"    const int64_t last = first + {block} < count ? first + {block} : count;",
-        f"    for (int64_t {k} = first; {k} < last && {k} < first + {lanes}; {k}++) {{",
-        f"      {c} *to = lane[{k} - first];",
-        *(line[2:] for line in rows(1, False)),
-        "    }",
-        f"    for (int64_t step = first + {lanes}; step < last; step += {ROWS * lanes})",
-        f"      for (int64_t row = step; row < step + {lanes} && row < last; row++) {{",
-        f"        {c} *to = lane[row - step];",
-        f"        int64_t {k} = row;",
-        f"        if ({k} + {(ROWS - 1) * lanes} < last) {{",
-        *("  " + line for line in rows(ROWS, True)),
-        f"          {k} = last;",
-        "        }",
-        f"        for (; {k} < last; {k} += {lanes}) {{",
-        *("  " + line for line in rows(1, True)),
-        "        }",
+        "    for (int64_t g = 0; g < TJ_FOLD_GROUPS && first + g < last; g++) {",
+        f"      const int64_t filled = last - first < {lanes} ? (last - first - g + TJ_FOLD_GROUPS - 1) / TJ_FOLD_GROUPS : {lanes} / TJ_FOLD_GROUPS;",
+        f"      for (int64_t {k} = first + g; {k} < last && {k} < first + {lanes}; {k} += TJ_FOLD_GROUPS) {{",
+        f"        {c} *to = lane[({k} - first) / TJ_FOLD_GROUPS];",
+        *rows(1, False),
         "      }",
-        f"    tj_halve_rows_{suffix}(lane, {lanes}, last - first < {lanes} ? last - first : {lanes}, width);",
+        f"      for (int64_t step = first + {lanes} + g; step < last; step += {ROWS * lanes})",
+        f"        for (int64_t row = step; row < step + {lanes} && row < last; row += TJ_FOLD_GROUPS) {{",
+        f"          {c} *to = lane[(row - step) / TJ_FOLD_GROUPS];",
+        f"          int64_t {k} = row;",
+        f"          if ({k} + {(ROWS - 1) * lanes} < last) {{",
+        *("    " + line for line in rows(ROWS, True)),
+        f"            {k} = last;",
+        "          }",
+        f"          for (; {k} < last; {k} += {lanes}) {{",
+        *("    " + line for line in rows(1, True)),
+        "          }",
+        "        }",
+        f"      tj_halve_rows_{suffix}(lane, {lanes} / TJ_FOLD_GROUPS, filled, width);",
+        "      for (int64_t t = 0; t < width; t++) group[g][t] = lane[0][t];",
+        "    }",
+        f"    tj_halve_rows_{suffix}(group, TJ_FOLD_GROUPS, last - first < TJ_FOLD_GROUPS ? last - first : TJ_FOLD_GROUPS, width);",
         f"    if (count <= {block}) {{",
-        "      for (int64_t t = 0; t < width; t++) out[t] = lane[0][t];",
+        "      for (int64_t t = 0; t < width; t++) out[t] = group[0][t];",
         "      return;",
         "    }",
-        f"    tj_push_rows_{suffix}(&tree, lane[0], width);",
+        f"    tj_push_rows_{suffix}(&tree, group[0], width);",
         "  }",
         "  if (tree.top) {",
         f"    tj_finish_rows_{suffix}(&tree, out, width);",

@@ -58,7 +58,7 @@ def across(w: KernelWriter, valued: Fold, var: int, element: Callable[[str, str]
     k, j = f"i{valued.axis.var}", f"i{var}"
     lines = [
         f"  const int64_t count = {w.size(valued.axis.extent)};",
-        f"  {c} best[TJ_FOLD_COLUMNS];",
+        f"  {c} best[TJ_FOLD_COLUMNS({c})];",
         "  for (int64_t t = 0; t < width; t++) out[t] = 0;",
         "  if (count == 0) return;",
         f"  for (int64_t t = 0, {j} = strip; t < width; t++, {j}++) best[t] = {element('', '0')};",

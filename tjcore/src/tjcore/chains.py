@@ -44,22 +44,27 @@ class Links:
         return self.first + len(self.kernels) - 1
 
 
-def find_chains(groups: Sequence[Group], kernels: Sequence[Kernel]) -> list[Links]:
-    """The chains of a plan, in order; kernels that are in none stand alone. `kernels` as `lower` makes them, one per group."""
+def find_chains(groups: Sequence[Group], kernels: Sequence[Kernel]) -> tuple[list[Links], dict[int, str]]:
+    """The chains of a plan, in order, and for each kernel that does not continue the chain of the one before it, why. `kernels` as `lower`
+    makes them, one per group."""
     chains: list[Links] = []
+    apart: dict[int, str] = {}
     at = 0
     while at < len(groups):
-        chain = _grow(groups, kernels, at)
+        chain, ended = _grow(groups, kernels, at)
         if chain is None:
             at += 1
         else:
             chains.append(chain)
             at = chain.last + 1
-    return chains
+        if at < len(groups):
+            apart[at] = ended
+    return chains, apart
 
 
-def _grow(groups: Sequence[Group], kernels: Sequence[Kernel], first: int) -> Links | None:
-    """The longest chain that starts with kernel `first`."""
+def _grow(groups: Sequence[Group], kernels: Sequence[Kernel], first: int) -> tuple[Links | None, str]:
+    """The longest chain that starts with kernel `first`, and why the kernel behind it is not in it."""
+    ended = f"a chain has {MAX_LINKS} kernels at most"
     shape = groups[first].root.shape
     depth = _most_rows(kernels[first], len(shape))
     folded = False  # a fold's rows are as many as they are; rows of elementwise kernels can be grouped
@@ -70,24 +75,30 @@ def _grow(groups: Sequence[Group], kernels: Sequence[Kernel], first: int) -> Lin
         group, kernel = groups[at], kernels[at]
         own = {node: param.own for node, param in zip(group.reads, kernel.params, strict=False)}
         if at > first and not any(own[node] for node in group.reads if node in seen):
+            ended = "it reads nothing row by row of what the kernels before it read or compute"
             break
         if not _worth_packing(kernel, computed, group):
+            ended = "its product would pack its right operand for every tile, which costs more bytes than a chain saves"
             break
         most = min([_common(shape, group.root.shape, depth), *(own[node] for node in group.reads if node in computed)])
         found = None if folded and most < depth else _schedule(kernels[first : at + 1], links, depth, depth if folded else most)
         if found is None:
+            ended = "its rows are not those of the kernels before it"
             break
         depth, links = found
         folded = folded or group.anchor is not None
         computed.add(group.root)
         seen.update(group.reads, [group.root])
     if len(links) < 2:
-        return None
+        product = kernels[first].body[0]
+        if isinstance(product, Contract) and not links:
+            ended = "the product before it packs its right operand once, not for every tile"
+        return None, ended
     tile, least = TILE_BYTES, 1
     if any(isinstance(link.body[0], Contract) for link in links):
         tile, least = PRODUCT_TILE_BYTES, PRODUCT_TILE_ROWS
     single = all(isinstance(loop := link.body[-1], Loop) and loop.lanes for link in links)
-    return Links(first, depth, tuple(replace(link, grain=LANES_GRAIN if single else 1) for link in links), tile, least)
+    return Links(first, depth, tuple(replace(link, grain=LANES_GRAIN if single else 1) for link in links), tile, least), ended
 
 
 def _most_rows(kernel: Kernel, rank: int) -> int:
@@ -103,7 +114,7 @@ def _worth_packing(kernel: Kernel, computed: set[Expr], group: Group) -> bool:
     if not isinstance(product, Contract):
         return True
     rows = 2 * ROWS_OF_PRODUCTS
-    left = product.a.param < len(group.reads) and group.reads[product.a.param] in computed
+    left = any(p < len(group.reads) and group.reads[p] in computed for p in product.a.params)
     return at_most(product.inner.extent, rows) is True or (left and at_most(product.cols.extent, rows) is True)
 
 

@@ -7,10 +7,10 @@ large enough cache would move.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from .dims import Size, total
-from .layout import count_of
 from .loops import Chain, Contract, Fold, Kernel, Let, Loop, Program, Scan, Stmt, walk
 
 FREE = {"cast", "where", "equals", "positive", "less", "less_equal", "equal", "not_equal", "stop_gradient"}
@@ -31,15 +31,18 @@ def operations(body: Sequence[Stmt]) -> Size:
             case Scan():
                 parts.append(stmt.axis.extent * (operations((*stmt.body, *stmt.after)) + 1))
             case Contract():
-                elements = count_of(tuple(axis.extent for axis in (*stmt.batches, stmt.rows, stmt.cols)))
+                elements = math.prod(axis.extent for axis in (*stmt.batches, stmt.rows, stmt.cols))
                 parts.append(elements * (2 * stmt.inner.extent + operations(stmt.body)))
+                for operand, axis in ((stmt.a, stmt.rows), (stmt.b, stmt.cols)):  # as if each element were packed once
+                    packed = math.prod(tuple(a.extent for a in (*stmt.batches, axis, stmt.inner)))
+                    parts.append(packed * operations(operand.body))
     return total(parts)
 
 
 def moved_bytes(kernel: Kernel) -> Size:
     """Bytes of the tensors that a kernel reads and writes; not of the room that a product packs its operands in."""
     rooms = {stmt.scratch for stmt in walk(kernel.body) if isinstance(stmt, Contract)}
-    return total([count_of(p.shape) * p.dtype.itemsize for i, p in enumerate(kernel.params) if i not in rooms])
+    return total([math.prod(p.shape, start=p.dtype.itemsize) for i, p in enumerate(kernel.params) if i not in rooms])
 
 
 def chain_bytes(program: Program, chain: Chain) -> Size:
@@ -48,5 +51,5 @@ def chain_bytes(program: Program, chain: Chain) -> Size:
     for call in program.calls[chain.first : chain.last + 1]:
         for b, p in zip(call.buffers, program.kernels[call.kernel].params, strict=True):
             if b not in chain.scratch and not program.buffers[b].per_thread:
-                moved[b, p.written] = count_of(p.shape) * p.dtype.itemsize
+                moved[b, p.written] = math.prod(p.shape, start=p.dtype.itemsize)
     return total(moved.values())

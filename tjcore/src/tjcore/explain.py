@@ -36,6 +36,10 @@ class KernelRow:
     """Operations per byte; None where sizes are not known, or no byte moves."""
     reason: str
     """Why it is a kernel of its own, and not part of the one that reads its result."""
+    saved: int | str
+    """Bytes that fusing saved it: what it computes on its way, had that been stored and read."""
+    apart: str
+    """Why it is not in the chain of the kernel before it in the graph's order; empty where it is, and for the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,10 @@ class Explanation:
             lines.append("  " + "  ".join([*shown, cells[6]]).rstrip())
         lines += ["why each is a kernel of its own"]
         lines += [f"  {row.number} {row.name}: {row.reason}" for row in self.kernels]
+        saved = [f"  {row.number} {row.name}: {_figure(row.saved)}" for row in self.kernels if row.saved not in (0, "0")]
+        apart = [f"  {row.number} {row.name}: {row.apart}" for row in self.kernels if row.apart]
+        lines += ["bytes that were not moved, by fusing", *saved] if saved else []
+        lines += ["why a kernel is in no chain with the one before it", *apart] if apart else []
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -83,7 +91,19 @@ def explain(plan: Plan, sizes: Mapping[str, int] | None = None) -> Explanation:
         intensity = round(flops / moved, 4) if isinstance(moved, int) and isinstance(flops, int) and moved and sizes is not None else None
         loops = show_loops(kernel.loops.body, sizes)
         row = KernelRow(
-            at, kernel.name, chains.get(at), computing(kernel), loops, kernel.reads, kernel.writes, moved, flops, intensity, kernel.reason
+            at,
+            kernel.name,
+            chains.get(at),
+            computing(kernel),
+            loops,
+            kernel.reads,
+            kernel.writes,
+            moved,
+            flops,
+            intensity,
+            kernel.reason,
+            _known(kernel.saved, sizes),
+            kernel.apart,
         )
         rows.append(row)
     words = f"{len(rows)} kernel{'s' * (len(rows) != 1)}, {len(plan.program.kernels)} functions"

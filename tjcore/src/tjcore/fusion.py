@@ -10,7 +10,7 @@ computed again in each when that moves fewer bytes than storing it, otherwise it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +18,6 @@ from .access import Index, Whole, flat, identity, passes_whole, source_index, sp
 from .graph import Expr
 from .native.functions import FUNCTIONS
 from .ops import OPS, same
-from .simplify import base_of
 from .traversal import toposort
 
 MAX_NODES = 64
@@ -27,6 +26,8 @@ MAX_RECOMPUTED_OPS = 8
 """Arithmetic operations that may be repeated in another kernel instead of storing their result."""
 _EFFORT = {"div": 4, "sqrt": 4, "floor_divide": 16, "remainder": 16, "fmod": 16, **dict.fromkeys(FUNCTIONS, 16)}
 """Operations that count for more than one: what a function costs, in additions."""
+MAX_PACKED_OPS = 4
+"""Arithmetic operations that a product may do on each element it packs."""
 MAX_INDICES = 4
 """At how many different indices one kernel may compute a node (y and its transpose are two)."""
 
@@ -88,6 +89,7 @@ class _Choice:
         self.reasons: dict[Expr, str] = {}
         self.cost = _recompute_costs(nodes)
         self.free = _views_of_leaves(nodes)
+        self.behind = _behind_anchors(nodes, self.readers)
 
     def choose(self) -> tuple[frozenset[Expr], dict[Expr, Expr], dict[Expr, str]]:
         for node in reversed(self.nodes):
@@ -143,17 +145,27 @@ class _Choice:
             return f"is read at more than {MAX_INDICES} different indices"
         if node not in self.free and any(self.sizes[root] >= MAX_NODES for root in homes):
             return f"its reader's kernel is full ({MAX_NODES} nodes)"
-        if any(zone == "operand" for uses in homes.values() for _, zone in uses):
-            if kind != "view":
-                return "a product reads it, and reads only stored tensors"
-            if base_of(node).op in ("constant", "size", "iota"):
-                return "a product reads it, and a constant has no memory to read"
+        if kind != "view" and any(zone == "operand" for uses in homes.values() for _, zone in uses):
+            why = self._why_not_packed(node)
+            if why is not None:
+                return why
         if len(homes) > 1:
             operations, leaves = self.cost[node]
             if operations > MAX_RECOMPUTED_OPS:
                 return f"{len(homes)} kernels read it, and it takes {operations} operations"
             if leaves * len(homes) > leaves + 1 + len(homes):
                 return f"{len(homes)} kernels read it, and computing it again would read {leaves} tensors each time"
+        return None
+
+    def _why_not_packed(self, node: Expr) -> str | None:
+        """Why a product must not compute the node while it packs it, which it may do more than once."""
+        operations, leaves = self.cost[node]
+        if node in self.behind:
+            return "a product reads it, and it costs nothing behind the product or fold that it comes from"
+        if operations > MAX_PACKED_OPS:
+            return f"a product packs it, maybe more than once, and it takes {operations} operations"
+        if leaves > 1:
+            return f"a product packs it, maybe more than once, and would read {leaves} tensors each time"
         return None
 
     def _why_no_part(self, node: Expr) -> str | None:
@@ -196,7 +208,8 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
         kind = OPS[node.op].kind
         if kind in ("elementwise", "gather"):
             operations[node] = min(full, _EFFORT.get(node.op, 1) + sum(operations[s] for s in node.sources))
-            union = frozenset().union(*(leaves[s] for s in node.sources))
+            rows = node.sources[:1] if node.op == "take" else node.sources  # one index is for a whole row or more
+            union = frozenset().union(*(leaves[s] for s in rows))
             leaves[node] = union if len(union) <= full else frozenset([node, *list(union)[:full]])
         elif kind == "view":
             operations[node] = operations[node.sources[0]]
@@ -205,6 +218,19 @@ def _recompute_costs(nodes: list[Expr]) -> dict[Expr, tuple[int, int]]:
             operations[node] = 0
             leaves[node] = frozenset() if node.op in ("constant", "size", "iota") else frozenset([node])
     return {node: (operations[node], len(leaves[node])) for node in nodes}
+
+
+def _behind_anchors(nodes: list[Expr], readers: Mapping[Expr, Sequence[object]]) -> frozenset[Expr]:
+    """Elementwise nodes that can run on the result of a product or fold before it is stored."""
+    found: set[Expr] = set()
+    for node in nodes:
+        if OPS[node.op].kind == "elementwise":
+            for source in node.sources:
+                reshaped = source.sources[0] if source.op == "reshape" else source
+                anchor = OPS[reshaped.op].kind in ("reduce", "contract") and epilogue_index(reshaped, node) is not None
+                if (anchor or source in found) and len(readers[source]) == 1:
+                    found.add(node)
+    return frozenset(found)
 
 
 def _views_of_leaves(nodes: list[Expr]) -> frozenset[Expr]:

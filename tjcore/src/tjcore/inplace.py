@@ -27,7 +27,7 @@ def in_place(kernel: Kernel, read: int, written: int) -> Kernel | None:
         return None
     if any(isinstance(s, Load) and s.param == written for s in statements):
         return None  # it is written over something already
-    if any(isinstance(s, Contract) and (s.scratch in (read, written) or read in (s.a.param, s.b.param)) for s in statements):
+    if any(isinstance(s, Contract) and (s.scratch in (read, written) or read in (*s.a.params, *s.b.params)) for s in statements):
         return None
     if _loads_before(kernel.body, read, stores[0]) != len(loads):
         return None
@@ -59,7 +59,7 @@ def _renumber(body: Sequence[Stmt], number: Sequence[int]) -> tuple[Stmt, ...]:
         if isinstance(stmt, (Load, Store)):
             out.append(replace(stmt, param=number[stmt.param]))
         elif isinstance(stmt, Contract):
-            a, b = (Operand(number[o.param], o.at) for o in (stmt.a, stmt.b))
+            a, b = (replace(o, body=_renumber(o.body, number)) if o.body else Operand(number[o.param], o.at) for o in (stmt.a, stmt.b))
             scratch = None if stmt.scratch is None else number[stmt.scratch]
             out.append(replace(stmt, a=a, b=b, scratch=scratch, body=_renumber(stmt.body, number)))
         elif isinstance(stmt, (Loop, Fold)):

@@ -5,13 +5,13 @@ In: a plan. Out: a `Layout`, which turns the sizes of a call into shapes, bytes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .dims import Size, bounds, compile_sizes, evaluate, maximum, minimum, total
 from .loops import Buffer, BufferKind, Chain
 from .memory import DEFAULT_EFFORT, Allocation, SymbolicBuffer, SymbolicPlan, align_up, plan_symbolic, verify_symbolic
-from .ops import Shape
 from .program import Plan
 
 
@@ -63,7 +63,7 @@ class Layout:
         self.buffers = buffers
         self.counts = {kind: plan.program.count(kind) for kind in _KINDS}
         self.ranks = [len(b.shape) for b in buffers]
-        self._bytes: list[Size] = [count_of(b.shape) * b.dtype.itemsize * (threads if b.per_thread else 1) for b in buffers]
+        self._bytes: list[Size] = [math.prod(b.shape, start=b.dtype.itemsize) * (threads if b.per_thread else 1) for b in buffers]
         for chain in plan.program.chains:
             for i in chain.scratch:
                 self._bytes[i] = tile_bytes(buffers[i], chain, threads)
@@ -78,7 +78,7 @@ class Layout:
         self._outside = compile_sizes([total([self._bytes[i] for i in (*range(first), *self.brought)])], self.order)
         scratch = [tile_bytes(buffer, chain, threads) for buffer, chain in plan.tiles]
         scratch += [self._bytes[i] for i, b in enumerate(buffers) if b.per_thread]
-        self._unreused = compile_sizes([*(count_of(b.shape) * b.dtype.itemsize for b in plan.stored), *scratch], self.order)
+        self._unreused = compile_sizes([*(math.prod(b.shape, start=b.dtype.itemsize) for b in plan.stored), *scratch], self.order)
         spans = plan.lifetimes()
         last = max(len(plan.program.calls) - 1, 0)
         temporaries = [
@@ -135,14 +135,6 @@ _KINDS: tuple[BufferKind, ...] = ("input", "output", "temporary")
 
 def tile_bytes(buffer: Buffer, chain: Chain, threads: int) -> Size:
     """What a chain keeps of a tensor: a tile of its rows for each thread, or all of it where that is less."""
-    row = count_of(buffer.shape[chain.depth :]) * buffer.dtype.itemsize
-    whole = count_of(buffer.shape) * buffer.dtype.itemsize
+    row = math.prod(buffer.shape[chain.depth :], start=buffer.dtype.itemsize)
+    whole = math.prod(buffer.shape, start=buffer.dtype.itemsize)
     return minimum(whole, maximum(chain.tile, (chain.least * row + 63) // 64 * 64) * threads)
-
-
-def count_of(shape: Shape) -> Size:
-    """The number of elements."""
-    count: Size = 1
-    for size in shape:
-        count = count * size
-    return count

@@ -25,7 +25,8 @@
                                                              scratch: a param, or None; tiled: so many of batches and rows, from the
                                                              front, are the rows of a chain, of which a call works a tile
                                                              for all batches, rows, cols: reg = chain of a[rows, inner] * b[inner, cols]; body
-    Operand  = param, at
+    Operand  = param, at                                     param[at]
+             | body, value                                   the register that body computes, where the product packs it
 
 Inside a lanes loop a Fold takes its rows one after another, all lanes at once; elsewhere lanes run along the folded axis.
 Registers are assigned once and live in the body that assigns them and in what it contains. `verify_kernel` checks that,
@@ -155,8 +156,21 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
+    """What a product reads: an element of a param, or, where there is a body (and `param` is -1), the register `value` of it."""
+
     param: int
     at: Affine
+    body: tuple[Stmt, ...] = ()
+    value: int = -1
+
+    @property
+    def accesses(self) -> list[Affine]:
+        """Every index that it reads at."""
+        return [s.at for s in self.body if isinstance(s, (Load, LoadAt, IndexOf))] if self.body else [self.at]
+
+    @property
+    def params(self) -> list[int]:
+        return [s.param for s in self.body if isinstance(s, (Load, LoadAt))] if self.body else [self.param]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +286,9 @@ def plain_store(stmt: Contract) -> Store | None:
 def body_of(stmt: Stmt) -> tuple[Stmt, ...]:
     if isinstance(stmt, Scan):
         return stmt.body + stmt.after
-    return stmt.body if isinstance(stmt, (Loop, Fold, Contract)) else ()
+    if isinstance(stmt, Contract):
+        return stmt.a.body + stmt.b.body + stmt.body
+    return stmt.body if isinstance(stmt, (Loop, Fold)) else ()
 
 
 def walk(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
@@ -291,7 +307,9 @@ def map_index(stmts: Sequence[Stmt], change: Callable[[int, Affine], Affine]) ->
         elif isinstance(stmt, IndexOf):
             out.append(replace(stmt, at=change(-1, stmt.at)))
         elif isinstance(stmt, Contract):
-            a, b = (replace(o, at=change(o.param, o.at)) for o in (stmt.a, stmt.b))
+            a, b = (
+                replace(o, body=map_index(o.body, change)) if o.body else replace(o, at=change(o.param, o.at)) for o in (stmt.a, stmt.b)
+            )
             out.append(replace(stmt, a=a, b=b, body=map_index(stmt.body, change)))
         elif isinstance(stmt, Scan):
             out.append(replace(stmt, body=map_index(stmt.body, change), after=map_index(stmt.after, change)))
@@ -323,9 +341,7 @@ def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
             if var not in scope:
                 raise fail(stmt, f"i{var} is not in scope")
             last = last + c * (scope[var].extent - 1)
-        count: Size = 1
-        for size in kernel.params[param].shape:
-            count = count * size
+        count = math.prod(kernel.params[param].shape)
         if at_most(last + 1, count) is False or (not deferred and _past(last, count, [scope[var].extent for var, _ in at.terms])):
             raise fail(stmt, f"index {show_affine(at)} reaches {last}, past the {count} elements of {kernel.params[param].name}")
 
@@ -405,7 +421,13 @@ def verify_kernel(kernel: Kernel, deferred: bool = False) -> None:
                             raise fail(stmt, f"i{axis.var} is already a loop variable")
                         around[axis.var] = axis
                     for operand, absent in ((stmt.a, stmt.cols), (stmt.b, stmt.rows)):
-                        access(stmt, operand.param, operand.at, {v: x for v, x in around.items() if v != absent.var}, stmt.dtype)
+                        inner = {v: x for v, x in around.items() if v != absent.var}
+                        if not operand.body:
+                            access(stmt, operand.param, operand.at, inner, stmt.dtype)
+                            continue
+                        check(operand.body, inner, types, inside | {"contract"})
+                        if not any(getattr(s, "reg", None) == operand.value and s.dtype is stmt.dtype for s in operand.body):  # type: ignore[union-attr]
+                            raise fail(stmt, f"r{operand.value} is no {stmt.dtype} that the operand computes")
                     define(stmt)
                     check(stmt.body, {v: x for v, x in around.items() if v != stmt.inner.var}, types, inside | {"contract"})
 
@@ -456,7 +478,14 @@ def _show_stmt(kernel: Kernel, stmt: Stmt, pad: str) -> list[str]:
         case Contract():
             rows, cols, inner = (f"i{a.var} < {a.extent}" for a in (stmt.rows, stmt.cols, stmt.inner))
             every = ", ".join([*(f"i{a.var} < {a.extent}" for a in stmt.batches), rows, cols])
-            head = f"{pad}r{stmt.reg} = contract {at(stmt.a.param, stmt.a.at)} * {at(stmt.b.param, stmt.b.at)} for {every} over {inner}"
+            a, b = (f"r{o.value}" if o.body else at(o.param, o.at) for o in (stmt.a, stmt.b))
+            head = f"{pad}r{stmt.reg} = contract {a} * {b} for {every} over {inner}"
+            for operand, name in ((stmt.a, a), (stmt.b, b)):
+                if operand.body:
+                    head += "".join(
+                        f"\n{pad}  {line}"
+                        for line in (f"packing {name}", *(f"  {text}" for s in operand.body for text in _show_stmt(kernel, s, "")))
+                    )
     return [head, *(line for inner_stmt in stmt.body for line in _show_stmt(kernel, inner_stmt, pad + "  "))]
 
 

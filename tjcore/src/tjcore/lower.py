@@ -246,11 +246,14 @@ class _Emitter:
         return _Product(reg, node.dtype, Axis(var, node.sources[0].shape[-1]), a, b)
 
     def operand(self, node: Expr, position: int, at: Index, var: int) -> Operand:
-        index = source_index(node, position, at, var)
+        """Where a product reads: a stored tensor through views, or what is computed while it is packed."""
+        start = index = source_index(node, position, at, var)
         source = node.sources[position]
         while source not in self.params:
             if OPS[source.op].kind != "view":
-                raise InternalError(f"lower: a product cannot read the {source.op} that fusion gave it")
+                body: list[Stmt] = []
+                value = self.emit(node.sources[position], start, body, {})
+                return Operand(-1, Affine(), tuple(body), value)
             index = source_index(source, 0, index, -1)
             (source,) = source.sources
         self.note_own(self.params[source], index)

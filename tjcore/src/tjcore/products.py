@@ -92,5 +92,5 @@ def _without(stmt: Contract, axis: Axis) -> Contract:
 
 def _step_together(stmt: Contract, outer: Axis, inner: Axis) -> bool:
     """Whether every access runs through both axes as through one, without a gap."""
-    indices = [stmt.a.at, stmt.b.at, *(s.at for s in walk(stmt.body) if isinstance(s, (Load, Store)))]
+    indices = [*stmt.a.accesses, *stmt.b.accesses, *(s.at for s in walk(stmt.body) if isinstance(s, (Load, Store)))]
     return all(same(at.coefficient(outer.var), at.coefficient(inner.var) * inner.extent) for at in indices)

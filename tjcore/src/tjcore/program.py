@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from .chains import find_chains
-from .dims import Constraint, Dim, parse_constraint
+from .dims import Constraint, Dim, Size, parse_constraint, total
 from .errors import GraphError, shown
 from .fusion import Group, fuse
 from .graph import Expr
 from .loops import Buffer, Call, Chain, Param, Program, verify_kernel
 from .loops import Kernel as LoopKernel
 from .lower import lower
-from .ops import show_shape
-from .ops.movement import decided
+from .ops import OPS, show_shape
+from .ops.movement import count, decided
 from .options import either
 from .render_c import render_kernel, render_program
 from .schedule import schedule
@@ -44,6 +44,10 @@ class Kernel:
     reason: str
     loops: LoopKernel
     dims: tuple[Dim, ...]
+    saved: Size = 0
+    """Bytes that storing and reading each result it computes on its way would move."""
+    apart: str = ""
+    """Why it does not run by the tile with the kernel before it in the graph's order; empty where it does."""
 
     @cached_property
     def source(self) -> str:
@@ -144,10 +148,11 @@ class _Planner:
         self.bodies: list[LoopKernel] = []
         self.calls: list[Call] = []
         self.kernels: list[Kernel] = []
+        self.apart: dict[int, str] = {}
 
     def plan(self, reuse: bool, donate: Sequence[str]) -> Plan:
         raw = [lower(group, "k", len(self.destinations.get(group.root, [0]))) for group in self.groups]
-        links = find_chains(self.groups, raw) if self.fused else []
+        links, self.apart = find_chains(self.groups, raw) if self.fused else ([], dict.fromkeys(range(1, len(raw)), "fusion is off"))
         for chain in links:
             for at, link in enumerate(chain.kernels, chain.first):
                 raw[at] = link
@@ -219,4 +224,7 @@ class _Planner:
         ops = tuple(m.op for m in group.members)
         written = tuple(self.buffers[t].name for t in targets)
         read = tuple(self.buffers[r].name for r in reads)
-        self.kernels.append(Kernel(body.name, root, ops, read, written, group.reason, body, self.dims))
+        inside = [m for m in group.members if m is not root and OPS[m.op].kind not in ("leaf", "view")]
+        saved = total([2 * m.dtype.itemsize * count(m.shape) for m in inside])
+        apart = self.apart.get(len(self.kernels), "")
+        self.kernels.append(Kernel(body.name, root, ops, read, written, group.reason, body, self.dims, saved, apart))

@@ -10,6 +10,7 @@ keeps more alive than the given one, whatever the sizes are.
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,10 +81,7 @@ def lifetimes(program: Program) -> dict[int, tuple[int, int]]:
 
 
 def bytes_of(buffer: Buffer) -> Size:
-    count: Size = buffer.dtype.itemsize
-    for size in buffer.shape:
-        count = count * size
-    return count
+    return math.prod(buffer.shape, start=buffer.dtype.itemsize)
 
 
 def _whole(program: Program) -> list[int]:

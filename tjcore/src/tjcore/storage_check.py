@@ -8,6 +8,7 @@ all sizes), *contents* (a call finds in each home the tensor that it means to re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from .dims import Size, at_most
@@ -75,10 +76,7 @@ def _check_tiles(given: Program, order: Sequence[int], home: Sequence[int], call
 
 
 def _bytes(buffer: Buffer) -> Size:
-    count: Size = 1
-    for size in buffer.shape:
-        count = count * size
-    return count * buffer.dtype.itemsize
+    return math.prod(buffer.shape, start=buffer.dtype.itemsize)
 
 
 def _broken(law: str, what: str) -> InternalError:

@@ -66,7 +66,7 @@ TJ_FLOATING(f32, float, int32_t)
 TJ_FLOATING(f64, double, int64_t)
 #endif
 
-/* For vectors lane by lane: no processor divides integers or takes remainders in vectors. */
+/* For vectors lane by lane what has no better way: no processor divides integers or takes remainders in vectors. */
 #if TJ_LANES == 8 && !defined TJ_ARITHMETIC_8
 #define TJ_ARITHMETIC_8
 #elif TJ_LANES == 16 && !defined TJ_ARITHMETIC_16
@@ -82,16 +82,69 @@ TJ_FLOATING(f64, double, int64_t)
     return r;                                                                                          \
   }
 #define TJ_EACH_LANE_INTEGER(OP) TJ_EACH_LANE(OP, i32) TJ_EACH_LANE(OP, i64) TJ_EACH_LANE(OP, u8)
-#define TJ_EACH_LANE_FLOAT(OP) TJ_EACH_LANE(OP, f32) TJ_EACH_LANE(OP, f64)
-TJ_EACH_LANE_INTEGER(floor_divide)
-TJ_EACH_LANE_INTEGER(remainder)
-TJ_EACH_LANE_INTEGER(fmod)
+#define TJ_EACH_LANE_WIDE(OP) TJ_EACH_LANE(OP, i64) TJ_EACH_LANE(OP, u8)
+TJ_EACH_LANE_WIDE(floor_divide)
+TJ_EACH_LANE_WIDE(remainder)
+TJ_EACH_LANE_WIDE(fmod)
+
+/* Floats: while the quotient has fewer bits than the type, its whole part q comes out right or one too large (a rounded quotient never falls
+   below a whole number that the exact one reaches), and x - q * y is exact. `fine` tells where that holds; for all others there is fmod. */
+#define TJ_REMAINDERS(NAME, V, I, ANY, LIMIT, LARGEST)                                                     \
+  TJ_INLINE V TJ_FN(tj_fmod_##NAME)(V a, V b) {                                                        \
+    V x = TJ_FN(tj_abs_##NAME)(a), y = TJ_FN(tj_abs_##NAME)(b), q = x / y;                             \
+    I fine = TJ_FN(tj_lt_##NAME)(q, TJ_FN(tj_splat_##NAME)(LIMIT)) & TJ_FN(tj_le_##NAME)(y, TJ_FN(tj_splat_##NAME)(LARGEST)); \
+    V r = TJ_FN(tj_fma_##NAME)(TJ_FN(tj_neg_##NAME)(TJ_FN(tj_trunc_##NAME)(q)), y, x);                 \
+    r = TJ_FN(tj_copysign_##NAME)(r + (V)((I)y & TJ_FN(tj_lt_##NAME)(r, (V){0})), a);                  \
+    if (TJ_FN(ANY)(~fine)) { /* rare */                                                     \
+      V slow = a;                                                                                      \
+      for (int i = 0; i < TJ_LANES; i++) slow[i] = tj_fmod_##NAME##x1(a[i], b[i]);                     \
+      r = slow;                                                                                        \
+    }                                                                                                  \
+    return r;                                                                                          \
+  }                                                                                                    \
+  TJ_INLINE V TJ_FN(tj_remainder_##NAME)(V a, V b) {                                                   \
+    V r = TJ_FN(tj_fmod_##NAME)(a, b), zero = {0};                                                     \
+    I none = TJ_FN(tj_eq_##NAME)(r, zero) & TJ_FN(tj_ne_##NAME)(b, zero);                              \
+    I apart = (TJ_FN(tj_lt_##NAME)(r, zero) ^ TJ_FN(tj_lt_##NAME)(b, zero)) & TJ_FN(tj_ne_##NAME)(b, zero); \
+    return TJ_FN(tj_select_##NAME)(none, TJ_FN(tj_copysign_##NAME)(zero, b), TJ_FN(tj_select_##NAME)(apart, r + b, r)); \
+  }                                                                                                    \
+  TJ_INLINE V TJ_FN(tj_floor_divide_##NAME)(V a, V b) {                                                \
+    V r = TJ_FN(tj_fmod_##NAME)(a, b), zero = {0}, half = TJ_FN(tj_splat_##NAME)(0.5f), one = half + half; \
+    I apart = (TJ_FN(tj_lt_##NAME)(r, zero) ^ TJ_FN(tj_lt_##NAME)(b, zero)) & TJ_FN(tj_ne_##NAME)(r, zero); \
+    V whole = (a - r) / b;                                                                             \
+    whole = TJ_FN(tj_select_##NAME)(apart, whole - one, whole);                                        \
+    V down = TJ_FN(tj_floor_##NAME)(whole);                                                            \
+    V near = TJ_FN(tj_select_##NAME)(TJ_FN(tj_gt_##NAME)(whole - down, half), down + one, down);       \
+    near = TJ_FN(tj_select_##NAME)(TJ_FN(tj_eq_##NAME)(whole, zero), TJ_FN(tj_copysign_##NAME)(zero, a / b), near); \
+    return TJ_FN(tj_select_##NAME)(TJ_FN(tj_eq_##NAME)(b, zero), a / b, near);                         \
+  }
+TJ_REMAINDERS(f32, TJ_F32, TJ_I32, tj_any_i32, 0x1p23f, 0x1.fffffep127f)
+TJ_REMAINDERS(f64, TJ_F64, TJ_I64, tj_any_i64, 0x1p52, 0x1.fffffffffffffp1023)
+#undef TJ_REMAINDERS
+
+/* Integers of four bytes by float64, in which their quotient's whole part comes out right. x / 0 is 0, the smallest / -1 wraps. */
+TJ_INLINE TJ_I32 TJ_FN(tj_whole_i32)(TJ_I32 a, TJ_I32 b) { /* towards zero; by 1 instead where C leaves it undefined: then b times it is right */
+  TJ_I32 zero = {0}, by_one = TJ_FN(tj_eq_i32)(b, zero) | (TJ_FN(tj_eq_i32)(a, zero + INT32_MIN) & TJ_FN(tj_eq_i32)(b, zero - 1));
+  TJ_F64 q = TJ_FN(tj_f64_from_i32)(a) / TJ_FN(tj_f64_from_i32)(TJ_FN(tj_select_i32)(by_one, zero + 1, b));
+  return __builtin_convertvector(q, TJ_I32);
+}
+TJ_INLINE TJ_I32 TJ_FN(tj_fmod_i32)(TJ_I32 a, TJ_I32 b) {
+  TJ_I32 zero = {0};
+  return (a - TJ_FN(tj_whole_i32)(a, b) * b) & TJ_FN(tj_ne_i32)(b, zero);
+}
+TJ_INLINE TJ_I32 TJ_FN(tj_remainder_i32)(TJ_I32 a, TJ_I32 b) {
+  TJ_I32 zero = {0}, r = TJ_FN(tj_fmod_i32)(a, b);
+  return r + (b & TJ_FN(tj_ne_i32)(r, zero) & TJ_FN(tj_lt_i32)(r ^ b, zero));
+}
+TJ_INLINE TJ_I32 TJ_FN(tj_floor_divide_i32)(TJ_I32 a, TJ_I32 b) {
+  TJ_I32 zero = {0}, q = TJ_FN(tj_whole_i32)(a, b), r = a - q * b;
+  return (q + (TJ_FN(tj_ne_i32)(r, zero) & TJ_FN(tj_lt_i32)(r ^ b, zero))) & TJ_FN(tj_ne_i32)(b, zero);
+}
+
 TJ_EACH_LANE_INTEGER(bitwise_left_shift)
 TJ_EACH_LANE_INTEGER(bitwise_right_shift)
 TJ_EACH_LANE_INTEGER(pow)
-TJ_EACH_LANE_FLOAT(floor_divide)
-TJ_EACH_LANE_FLOAT(remainder)
-TJ_EACH_LANE_FLOAT(fmod)
-TJ_EACH_LANE_FLOAT(nextafter)
+TJ_EACH_LANE(nextafter, f32)
+TJ_EACH_LANE(nextafter, f64)
 #endif
 #undef TJ_DEFINED

@@ -4,6 +4,7 @@
    by side where outputs lie side by side in memory; else W outputs at once, W x W blocks of M transposed in registers;
    and for fewer outputs than lanes, the blocks of k of one output, which are chains of their own. */
 enum { STRIP = 16384 / T_BYTES, ROWS_AT_ONCE = 8 }; /* long streams keep the memory busy; the sums of a strip stay in the nearest cache */
+enum { MADE = 2048 / T_BYTES }; /* columns of M that a callback makes at once, of as many rows */
 
 typedef struct vector_job {
   const tj_contract *t;
@@ -61,15 +62,23 @@ TJ_INLINE void add_rows(const int rows, T *sum, const T *x, const T *m, int64_t 
 }
 
 static void outputs_along_memory(const vector_job *v, int64_t first, int64_t last) {
-  T x_buffer[TJ_CONTRACT_BLOCK], total[STRIP], sum[STRIP];
+  T x_buffer[TJ_CONTRACT_BLOCK], total[STRIP], sum[STRIP], made[ROWS_AT_ONCE * MADE];
+  const tj_contract *t = v->t;
+  const int makes = v->x_is_a && t->pack_b;
   for (int64_t o = first, count; o < last; o += count) {
-    count = least(last - o, STRIP);
-    memset(total, 0, sizeof total);
+    count = least(last - o, makes ? MADE : STRIP);
+    memset(total, 0, (size_t)count * sizeof(T));
     for (int64_t k = 0; k < v->k; k += TJ_CONTRACT_BLOCK) {
       int64_t depth = least(v->k - k, TJ_CONTRACT_BLOCK), p = 0;
       T *to = k ? sum : total;
-      const T *x = take_x(v, k, depth, x_buffer), *m = v->m + k * v->m_k + o;
+      const T *x = take_x(v, k, depth, x_buffer), *m = makes ? made : v->m + k * v->m_k + o;
       if (k) memset(sum, 0, (size_t)count * sizeof(T));
+      for (; makes && p < depth; p += ROWS_AT_ONCE) {
+        int64_t rows = least(depth - p, ROWS_AT_ONCE), r = 0;
+        t->pack_b(t->user, v->batch, k + p, rows, o, count, made, MADE);
+        if (rows == ROWS_AT_ONCE) add_rows(ROWS_AT_ONCE, to, x + p, made, MADE, count), r = rows;
+        for (; r < rows; r++) add_rows(1, to, x + p + r, made + r * MADE, MADE, count);
+      }
       for (; p + ROWS_AT_ONCE <= depth; p += ROWS_AT_ONCE) add_rows(ROWS_AT_ONCE, to, x + p, m + p * v->m_k, v->m_k, count);
       for (; p < depth; p++) add_rows(1, to, x + p, m + p * v->m_k, v->m_k, count);
       if (k)
@@ -160,13 +169,18 @@ static void k_along_memory(const vector_job *v, int64_t first, int64_t last) {
   }
 }
 
+/* Whether a row times the matrix B can be worked here: B lies along memory one way or the other, or is made by rows. */
+static int vector_left(const tj_contract *t) {
+  return t->m == 1 && (t->pack_b ? !t->pack_b_by_columns : t->b_col == 1 || t->b_row == 1);
+}
+
 static int vector_can(const tj_contract *t) {
-  if (t->m == 1 && !t->pack_b && (t->b_col == 1 || t->b_row == 1)) return 1;
+  if (vector_left(t)) return 1;
   return t->n == 1 && !t->pack_a && (t->a_col == 1 || t->a_row == 1);
 }
 
 static void vector(const tj_team *team, const tj_contract *t) {
-  int x_is_a = t->m == 1 && !t->pack_b && (t->b_col == 1 || t->b_row == 1);
+  int x_is_a = vector_left(t);
   int64_t outputs = x_is_a ? t->n : t->m, grain = 64 / T_BYTES, item, last;
   int64_t pieces = t->batch >= team->size ? 1 : least(team->size, (outputs + grain - 1) / grain);
   int64_t wide = up_to((outputs + pieces - 1) / (pieces ? pieces : 1), grain);
@@ -177,10 +191,11 @@ static void vector(const tj_team *team, const tj_contract *t) {
     v.m_out = x_is_a ? t->b_col : t->a_row, v.m_k = x_is_a ? t->b_row : t->a_col;
     if (x_is_a ? !t->pack_a : !t->pack_b)
       v.x = x_is_a ? (const T *)t->a + v.batch * t->a_batch : (const T *)t->b + v.batch * t->b_batch;
-    v.m = x_is_a ? (const T *)t->b + v.batch * t->b_batch : (const T *)t->a + v.batch * t->a_batch;
+    if (x_is_a ? !t->pack_b : !t->pack_a)
+      v.m = x_is_a ? (const T *)t->b + v.batch * t->b_batch : (const T *)t->a + v.batch * t->a_batch;
     int64_t from = item % pieces * wide, to = least(from + wide, outputs);
     if (from >= to) continue;
-    if (v.m_out == 1)
+    if (v.m_out == 1 || (x_is_a && t->pack_b))
       outputs_along_memory(&v, from, to);
     else
       k_along_memory(&v, from, to);

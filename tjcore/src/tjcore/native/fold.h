@@ -8,7 +8,9 @@
 #define TJ_FOLD_H
 
 #define TJ_FOLD_LEVELS 32   /* 2^32 blocks are more than any array has */
-#define TJ_FOLD_COLUMNS 512 /* columns folded side by side where lanes run across them: 64 rows of them stay in the second cache */
+#define TJ_FOLD_ROW_LEVELS 24 /* of whole rows: they lie on the stack */
+#define TJ_FOLD_GROUPS 8    /* where lanes run across columns, one lane in so many is folded at a time */
+#define TJ_FOLD_COLUMNS(T) (16384 / (int64_t)sizeof(T)) /* columns side by side: rows are read in long pieces, and a group's lanes fit the second cache */
 
 /* How two partial results become one, the one of lower index on the left; V names the type in the functions of lanes.h. */
 #define TJ_COMBINE_add(V, a, b) ((a) + (b))
@@ -52,7 +54,7 @@
   typedef struct tj_rows_##OP##_##V {                                                                  \
     int64_t count;                                                                                     \
     int top;                                                                                           \
-    T level[TJ_FOLD_LEVELS][TJ_FOLD_COLUMNS];                                                          \
+    T level[TJ_FOLD_ROW_LEVELS][TJ_FOLD_COLUMNS(T)];                                                         \
   } tj_rows_##OP##_##V;                                                                                \
   static inline void tj_push_rows_##OP##_##V(tj_rows_##OP##_##V *tree, T *block, int64_t width) {      \
     for (int64_t c = tree->count++; c & 1; c >>= 1) {                                                  \
@@ -71,7 +73,7 @@
     }                                                                                                  \
   }                                                                                                    \
   /* Of `lanes` rows the first `filled` hold something; afterwards row 0 holds their fold. */          \
-  static inline void tj_halve_rows_##OP##_##V(T (*lane)[TJ_FOLD_COLUMNS], int64_t lanes, int64_t filled, int64_t width) { \
+  static inline void tj_halve_rows_##OP##_##V(T (*lane)[TJ_FOLD_COLUMNS(T)], int64_t lanes, int64_t filled, int64_t width) { \
     for (int64_t half = lanes / 2; half; half /= 2)                                                    \
       for (int64_t i = 0; i < half && i + half < filled; i++) {                                        \
         T *to = lane[i];                                                                               \
