@@ -188,3 +188,10 @@ def test_functions_that_are_new_here():
     for result, wanted in zip(tj.jit(program, backend="reference")(x, v), expected, strict=True):
         assert result.dtype == wanted.dtype
         np.testing.assert_allclose(result, wanted)
+
+
+@pytest.mark.parametrize("bounds", [(5,), (2, 9, 3), (9, 2, -3), (0, 1, 0.25), (5, 0.0, -1.5), (3.5,), (1, 1, 1.0)], ids=str)
+def test_ranges_of_ints_and_floats(bounds):
+    (values,) = tj.evaluate_graph([tj.arange(*bounds)], {}, {})
+    assert values.dtype == (np.float32 if any(isinstance(b, float) for b in bounds) else np.int64)
+    np.testing.assert_array_equal(values, np.arange(*bounds))

@@ -56,7 +56,8 @@ def test_against_numpy(backend, fuse):
 def test_linspace_and_a_causal_softmax(backend):
     causal = (tj.arange(N) <= tj.arange(N).expand_dims(1)).where(X @ X.T, -1e9)
     compiled = CompiledGraph(
-        [tj.linspace(1, 5, M), nn.softmax(causal), tj.linspace(0, 1, M, endpoint=False, dtype=tj.float32)], backend=backend
+        [tj.linspace(1, 5, M, dtype=tj.float64), nn.softmax(causal), tj.linspace(0, 1, M, endpoint=False, dtype=tj.float32)],
+        backend=backend,
     )
     for n, m in ((1, 1), (70, 50), (17, 3), (2, 0)):
         x = np.random.default_rng(n).standard_normal((n, m)).astype(np.float32)
@@ -114,7 +115,7 @@ def test_refusals():
         lambda: tj.take(X, X, axis=0): "indices must be int32 or int64, got float32",
         lambda: tj.take(X, W, axis=2): "axis 2 is out of range",
         lambda: tj.take_along_axis(X, W): "one rank",
-        lambda: tj.arange(1.5): "arange: bounds must be ints or sizes",
+        lambda: tj.arange(N, 1.5): "arange: bounds must be ints or sizes",
         lambda: tj.tril(W): "at least two axes",
     }.items():
         with pytest.raises(GraphError, match=message):

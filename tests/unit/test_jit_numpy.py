@@ -216,6 +216,10 @@ def test_indexing():
     compare(lambda x, i: (np.take(x, i, axis=1), np.take(x, i), np.take_along_axis(x, i[:, None], axis=1), x.take(i, 0)), A, IDX)
 
 
+def test_logic_with_numbers():
+    compare(lambda x: (np.logical_and(x, True), np.logical_or(False, x), np.logical_xor(x, 1), np.logical_and(x > 0, x < 1)), A)
+
+
 def test_sizes_in_indices():
     compare(lambda x: (x[: x.shape[0] // 2], x[x.shape[0] - 1], x[x.shape[1] // 2 :], x[: -(x.shape[0] // 3)]), A)
 

@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import as_dtype
 from ..errors import GraphError, shown
-from ..graph import Expr, power
+from ..graph import Expr, number, power
 from ..graph import elementwise as apply_elementwise
 
 Operand = Expr | float
@@ -164,20 +164,22 @@ def signbit(x: Expr, /) -> Expr:
 
 
 def _truth(name: str, x: object) -> Expr:
+    if isinstance(x, (bool, int, float)):
+        return number(int(bool(x)), dtypes.bool_)
     return operand(name, x).astype(dtypes.bool_)
 
 
-def logical_and(x1: Expr, x2: Expr, /) -> Expr:
+def logical_and(x1: Operand, x2: Operand, /) -> Expr:
     """Whether both are true (not 0)."""
     return _truth("logical_and", x1) & _truth("logical_and", x2)
 
 
-def logical_or(x1: Expr, x2: Expr, /) -> Expr:
+def logical_or(x1: Operand, x2: Operand, /) -> Expr:
     """Whether at least one is true (not 0)."""
     return _truth("logical_or", x1) | _truth("logical_or", x2)
 
 
-def logical_xor(x1: Expr, x2: Expr, /) -> Expr:
+def logical_xor(x1: Operand, x2: Operand, /) -> Expr:
     """Whether exactly one is true (not 0)."""
     return _truth("logical_xor", x1) ^ _truth("logical_xor", x2)
 

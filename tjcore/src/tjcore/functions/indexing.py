@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import dtypes
@@ -15,12 +16,17 @@ from .elementwise import operand
 WHOLE = (int, Dim, SizeExpr)
 
 
-def arange(start: Any, /, stop: Any = None, step: int = 1, *, dtype: Any = None, device: Any = None) -> Expr:
-    """start, start + step, ... before stop, which are sizes: int64, if no other dtype is named."""
+def arange(start: Any, /, stop: Any = None, step: float = 1, *, dtype: Any = None, device: Any = None) -> Expr:
+    """start, start + step, ... before stop, which are sizes: int64, if no other dtype is named. Or floats: float32 then."""
     check_device("arange", device)
     first, end = (0, start) if stop is None else (start, stop)
+    if any(isinstance(x, float) for x in (first, end, step)) and all(isinstance(x, (int, float)) for x in (first, end, step)) and step:
+        places = apply("iota", (), max(math.ceil((end - first) / step), 0)).astype(dtypes.float64)
+        return (places * float(step) + float(first)).astype(dtypes.float32 if dtype is None else dtype)
     if not isinstance(first, WHOLE) or not isinstance(end, WHOLE) or not isinstance(step, int) or step == 0:
-        raise GraphError(f"arange: bounds must be ints or sizes and the step an int other than 0, got {shown((first, end, step))}")
+        raise GraphError(
+            f"arange: bounds must be ints or sizes and the step an int other than 0, or all of them numbers, got {shown((first, end, step))}"
+        )
     gap = end - first if step > 0 else first - end
     places = apply("iota", (), maximum((gap + (abs(step) - 1)) // abs(step), 0))
     values = places if step == 1 else places * step
