@@ -88,7 +88,7 @@ void test_run(int32_t dtype, int64_t threads, const tj_contract *given, int32_t 
   job jobs[16];
   pthread_t ids[16];
   for (int64_t i = 0; i < threads; i++) {
-    job made = {{i, threads, wait_all, &barrier, 0}, contract, functions[dtype]};
+    job made = {{.index = i, .size = threads, .barrier = wait_all, .shared = &barrier}, contract, functions[dtype]};
     jobs[i] = made;
     if (i) pthread_create(&ids[i], 0, work, &jobs[i]);
   }
