@@ -8,6 +8,7 @@ import sys
 import tempfile
 from importlib.util import find_spec
 
+import pytest
 from hypothesis import settings
 
 # From the repository's root an uninstalled tjcore still "imports": as an empty namespace, made of the folder of that name.
@@ -37,3 +38,12 @@ pytest_plugins = ["tjcore.conformance.plugin"]
 
 # A distribution of its own, tested as a stranger's would be: installed, through `python -m tjcore.conformance --backend=tcc`.
 collect_ignore = ["plugin_tcc", "plugin_sanitize"]
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that is run with a toolchain by name needs it installed, like those that are marked so by hand."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        if given is not None and {"gcc", "clang", "tcc"} & {value for value in given.params.values() if isinstance(value, str)}:
+            item.add_marker("toolchain")

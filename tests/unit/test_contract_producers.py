@@ -56,6 +56,7 @@ def test_the_bits_are_those_of_stored_operands(backend):
                 assert a.tobytes() == b.tobytes(), (name, n)
 
 
+@pytest.mark.toolchain
 def test_the_reference_has_the_same_bits():
     outputs = list(PRODUCTS.values())
     arrays = given(5)

@@ -51,6 +51,7 @@ def compiled():
     return get
 
 
+@pytest.mark.toolchain
 @pytest.mark.parametrize("dtype", [float64, int32], ids=str)
 def test_shapes_and_bits_are_those_of_the_chain_rule(compiled, dtype):
     arrays = {}

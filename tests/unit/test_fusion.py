@@ -157,6 +157,7 @@ def test_planning_a_long_chain_is_linear():
     assert sum(len([op for op in ops if op in ("neg", "add")]) for ops in kernels(e)) == 20_000
 
 
+@pytest.mark.toolchain
 @pytest.mark.parametrize("inner", [4, 8])
 def test_a_product_is_stored_with_its_axes_split(inner):
     """Its epilogue works on the split axes: merged again where every access runs through them as one, looped over where not."""
@@ -171,6 +172,7 @@ def test_a_product_is_stored_with_its_axes_split(inner):
         np.testing.assert_array_equal(f(**given)[0], tj.evaluate_graph([out], given, {"N": 5})[0])
 
 
+@pytest.mark.toolchain
 def test_joined_parts_of_what_is_joined_are_stored_where_they_end_up():
     x, y = tj.input("x", (N, 3)), tj.input("y", (N, 2))
     inside = tj.concat([x * 2, y], axis=1)

@@ -51,6 +51,7 @@ def test_a_pickle_brings_them_to_another_process(tmp_path):
     assert done.stdout.strip() == "[5, 12, 21]"
 
 
+@pytest.mark.toolchain
 def test_sixteen_mebibytes_leave_the_source_small():
     big = np.random.default_rng(0).standard_normal((1 << 22,)).astype(np.float32)
     compiled = CompiledGraph([(constant(big) * tj.input("s", ())).sum()], backend="gcc")

@@ -91,6 +91,7 @@ def test_an_index_outside_is_refused_or_brought_inside(backend):
         compiled(x=x[:0], i=np.array([0, 0]))
 
 
+@pytest.mark.toolchain
 def test_gradients_against_differences():
     x, i, k = tj.input("x", (4, 3), tj.float64), tj.input("i", (2, 5), tj.int64), tj.input("k", (2, 3), tj.int64)
     r = np.random.default_rng(0)

@@ -212,6 +212,7 @@ def test_the_text_of_compiled_code():
     assert "<Compiled <lambda>: <CompiledGraph (x) -> 1 outputs" in repr(compiled)
 
 
+@pytest.mark.toolchain
 def test_specifications_in_place_of_arrays():
     f = traced(lambda x, w: x @ w)
     compiled = f.lower(ArraySpec(("N", 3), "float64"), ArraySpec((3, "M"), np.float64)).compile()
